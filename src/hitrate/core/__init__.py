@@ -1,0 +1,1 @@
+"""The words of the field as values: calls, prompts, usage, timing, results, statistics. Pure."""

@@ -1,0 +1,140 @@
+"""`Call` and its parts: the one noun that every command, log and report works on.
+
+Values have no identity; a store adds ids. Units stand in the names (`ttft_s`, `prompt_tokens`). What an engine
+reported (`cached_tokens`), what a cache rule predicts (`expected_cached_tokens`, see `results`) and what was
+estimated never share a field. `None` is "not known"; it is never 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Token counts of one call as the engine reported them, brought to one meaning.
+
+    `prompt_tokens` are all input tokens, whatever the vendor's accounting. `cached_source` is the JSON path that
+    `cached_tokens` was read from, or "null" (the field was there, without a value) or "absent".
+    """
+
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    written_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_source: str = "absent"
+
+    @property
+    def accounting_fault(self) -> bool:
+        """More cached than prompt tokens, or a negative count: no rate can be formed."""
+        counts = (self.prompt_tokens, self.cached_tokens)
+        if any(count is not None and count < 0 for count in counts):
+            return True
+        return None not in counts and self.cached_tokens > self.prompt_tokens  # type: ignore[operator]
+
+    @property
+    def hit_rate(self) -> float | None:
+        """cached / prompt in 0..1, or None when either is unknown or the accounting is at fault."""
+        if self.cached_tokens is None or not self.prompt_tokens or self.accounting_fault:
+            return None
+        return self.cached_tokens / self.prompt_tokens
+
+
+class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """When things happened, in seconds after the request was written to the socket, by a monotonic clock.
+
+    `sent_at_s` is that moment on the run's own monotonic clock, so that calls of a run can be put in order;
+    `at` is the same moment as Unix time. `connect_s` is None when the connection was already open.
+    """
+
+    at: float
+    sent_at_s: float
+    connect_s: float | None = None
+    tls_s: float | None = None
+    headers_s: float | None = None
+    ttft_s: float | None = None
+    """First generated token: text, reasoning or tool-call delta, never an empty role chunk."""
+    first_content_s: float | None = None
+    """First visible text, after any reasoning."""
+    total_s: float | None = None
+    first_read_tokens: int = 0
+    """Token events in the socket read that held the first one; above 1 the TTFT is an upper bound."""
+
+    @property
+    def ttft_is_upper_bound(self) -> bool:
+        return self.first_read_tokens > 1
+
+
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the model answered. `message` is the assistant message exactly as it has to be sent back."""
+
+    message: dict[str, Any]
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    finish_reason: str | None = None
+    model: str | None = None
+    response_id: str | None = None
+    token_ids: tuple[int, ...] | None = None
+    """Generated token ids where the engine gives them."""
+    server_timings: dict[str, Any] | None = None
+    """The engine's own timing block (llama.cpp `timings`, Groq `x_groq`, ...), untouched."""
+
+
+class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One request to a model: what was asked, what came back, how long it took, and from which target.
+
+    `session` and `turn` (from 1) are hitrate's own labels. `body` holds the bytes as sent. `headers` and
+    `response_headers` hold those that matter for caching and diagnosis; keys and cookies never.
+    """
+
+    target: str
+    dialect: str
+    body: bytes
+    model: str | None = None
+    session: str = ""
+    turn: int = 0
+    label: str = ""
+    headers: dict[str, str] = {}
+    status: int | None = None
+    usage: Usage = Usage()
+    timing: Timing | None = None
+    reply: Reply | None = None
+    response_headers: dict[str, str] = {}
+    waits: tuple[float, ...] = ()
+    """Seconds waited before each repeated try (429, 503 with Retry-After)."""
+    error: str | None = None
+    """Why the reply is missing or not whole; what came before the fault is kept."""
+    raw_usage: dict[str, Any] | None = None
+
+
+class StreamEvent(NamedTuple):
+    """One server-sent event, with the moment its last byte was read.
+
+    `stamp_ns` is monotonic; `read` numbers the socket read it ended in, so events of one read can be told.
+    """
+
+    stamp_ns: int
+    read: int
+    data: bytes
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What a dialect made of a body or a stream.
+
+    `first_token` and `first_content` are indices into the events that were read, None if there was none.
+    `token_events` are the indices of all events that carried generated tokens.
+    `complete` is False for a stream that ended without its end mark. `fault` says what was malformed or which
+    error the server sent after status 200.
+    """
+
+    reply: Reply | None
+    usage: Usage
+    raw_usage: dict[str, Any] | None = None
+    first_token: int | None = None
+    first_content: int | None = None
+    token_events: tuple[int, ...] = ()
+    complete: bool = True
+    fault: str | None = None

@@ -1,0 +1,1 @@
+"""Real engines started on this machine."""

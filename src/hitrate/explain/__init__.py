@@ -1,0 +1,1 @@
+"""Why a measured figure is what it is: verdicts over calls. Pure."""

@@ -1,0 +1,1 @@
+"""Talking to targets: the measuring client and the runs made with it."""

@@ -1,0 +1,1 @@
+"""Results as table, JSON, CSV, Markdown and HTML."""

@@ -1,0 +1,1 @@
+"""Calls over replicas, routing and virtual time. Pure."""
