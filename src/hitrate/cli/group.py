@@ -1,0 +1,108 @@
+"""The group of commands: `--help` lists them without importing one; errors end in one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from hitrate import __version__
+from hitrate.errors import HitrateError
+
+COMMANDS: dict[str, dict[str, str]] = {
+    "Measure": {
+        "test": "Hit rate turn by turn in a growing conversation.",
+        "bench": "Cold against warm time to first token.",
+        "compare": "The same conversation on two targets, or two stored runs, per turn.",
+    },
+    "Look": {
+        "models": "Model ids and prices that a target lists.",
+        "runs": "Stored runs, newest first.",
+        "show": "One stored run, in any format.",
+    },
+    "Serve": {
+        "serve": "A practice server with a cache rule of your choice.",
+        "engine": "A real engine on this machine.",
+        "demo": "See the effect here, offline, in two minutes.",
+    },
+}
+
+_MODULES = {"test": "hitrate.cli.test_command"}
+
+
+class LazyGroup(click.Group):
+    """Finds a command by name in `hitrate.cli.<name>` and imports it only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for section in COMMANDS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if not any(cmd_name in section for section in COMMANDS.values()):
+            return None
+        module = importlib.import_module(_MODULES.get(cmd_name, f"hitrate.cli.{cmd_name}"))
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, section in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(section.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if near:
+                error.message += f" Did you mean '{near[0]}'?"
+            raise
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Start with: hitrate demo",
+)
+@click.option("--debug", is_flag=True, help="Show a traceback with an error.")
+@click.version_option(__version__, prog_name="hitrate", message="%(prog)s %(version)s")
+@click.pass_context
+def hitrate(ctx: click.Context, debug: bool) -> None:
+    """Measure the prefix-cache hit rate of LLM traffic, and the time and money it saves."""
+    ctx.obj = {"debug": debug}
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command line and give its exit code; every expected error is one line on stderr."""
+    argv = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in argv
+    try:
+        result: Any = hitrate.main(args=argv, prog_name="hitrate", standalone_mode=False)
+    except HitrateError as error:
+        if debug:
+            raise
+        return _say(error.message, error.hint, error.exit_code)
+    except click.UsageError as error:
+        error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        return _say(error.format_message(), None, error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return _say("interrupted", None, 130)
+    except BrokenPipeError:
+        # The reader of our output went away (`hitrate runs | head`): nothing is wrong here.
+        sys.stderr.close()
+        return 0
+    return result if isinstance(result, int) else 0
+
+
+def _say(message: str, hint: str | None, exit_code: int) -> int:
+    from hitrate.report.escape import escape_line
+
+    print(f"error: {escape_line(message)}", file=sys.stderr)
+    if hint:
+        print(f"hint: {escape_line(hint)}", file=sys.stderr)
+    return exit_code

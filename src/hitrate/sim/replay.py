@@ -1,0 +1,63 @@
+"""What a cache rule would have served to calls that were made: the expectation beside every measured count."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hitrate.caches.interface import Lease, PrefixCache
+
+
+class TimedCall(NamedTuple):
+    """One call's tokens and moments, in seconds on one clock. `first_token` None: the call gave no token."""
+
+    sent: float
+    first_token: float | None
+    done: float
+    prompt: Sequence[int]
+    generated: Sequence[int] = ()
+    namespace: object = None
+
+
+_DONE, _FIRST_TOKEN, _SENT = 0, 1, 2
+"""At equal moments a reply ends before another call begins, as it does for a client that sends turn after turn."""
+
+
+def expected_cached_tokens(calls: Sequence[TimedCall], cache: PrefixCache) -> list[int | None]:
+    """Per call, the cached tokens that one `cache` shared by all calls would report; None for a call that never
+    gave a token.
+
+    A prompt becomes readable when its first token arrives and its reply when the last one does. A call that the
+    cache cannot admit waits, first come first served, until another one ends, as it does in an engine's queue.
+    """
+    events = [(call.sent, _SENT, index) for index, call in enumerate(calls) if call.first_token is not None]
+    heapq.heapify(events)
+    leases: dict[int, Lease] = {}
+    waiting: deque[int] = deque()
+    expected: list[int | None] = [None] * len(calls)
+
+    def admit(index: int, now: float) -> bool:
+        call = calls[index]
+        lease = cache.begin(call.prompt, now=now, namespace=call.namespace)
+        if lease is None:
+            return False
+        leases[index] = lease
+        expected[index] = lease.cached_tokens
+        heapq.heappush(events, (max(now, call.first_token or now), _FIRST_TOKEN, index))
+        heapq.heappush(events, (max(now, call.done), _DONE, index))
+        return True
+
+    while events:
+        now, kind, index = heapq.heappop(events)
+        if kind == _SENT:
+            if waiting or not admit(index, now):
+                waiting.append(index)
+        elif kind == _FIRST_TOKEN:
+            cache.publish(leases[index], now=now)
+        else:
+            cache.finish(leases.pop(index), calls[index].generated, now=now)
+            while waiting and admit(waiting[0], now):
+                waiting.popleft()
+    return expected
