@@ -8,8 +8,8 @@ from hitrate.core import results
 from hitrate.core.comparison import compare
 
 
-def run_of(*calls: tuple[int | None, int | None], granularity=None, states=None, expected=None, target="x"):
-    """A sequential test of (prompt, cached) pairs."""
+def run_of(*calls: tuple[int | None, int | None], granularity=None, states=None):
+    """A sequential test of (prompt, cached) pairs, by a cache whose rule is not known unless states say so."""
     turns = tuple(
         results.TurnRow(
             run="sequential",
@@ -17,15 +17,15 @@ def run_of(*calls: tuple[int | None, int | None], granularity=None, states=None,
             turn=number,
             prompt_tokens=prompt,
             cached_tokens=cached,
-            expected_cached_tokens=(expected or {}).get(number),
+            expected_cached_tokens=None,
             hit_rate=None,
             ttft_ms=100.0 / number,
-            state=(states or {}).get(number, "hit"),
+            state=(states or {}).get(number, "partial" if cached else "cold"),
         )
         for number, (prompt, cached) in enumerate(calls, 1)
     )
     return results.TestResult(
-        target=target,
+        target="x",
         turns=turns,
         aggregate=results.Aggregate(prompt_tokens=None, cached_tokens=None, hit_rate=None, not_reported=0),
         verdict=results.Verdict(healthy=True, routing_is_a_factor=None, text="", granularity=granularity),
@@ -82,10 +82,16 @@ FINE = run_of((1000, 0), (1100, 992), (1200, 1088), (1300, 1184), granularity=16
             id="B was warm before the run",
         ),
         pytest.param(
-            run_of((1000, 0), (1100, 512), (1200, 1088), (1300, 1184), granularity=16, expected={2: 512}),
+            run_of((1000, 0), (1100, 512), (1200, 1088), (1300, 1184), granularity=16, states={2: "hit"}),
             ["equal", "cache rule", "equal", "equal"],
             "cache rule",
             id="the rule of B predicts the gap",
+        ),
+        pytest.param(
+            run_of((1000, 17), (1100, 896), (1200, 1024), (1300, 1152), states={1: "cold"}),
+            ["equal", "granularity", "granularity", "granularity"],
+            "granularity",
+            id="the head of the chat template is no reuse and no step",
         ),
         pytest.param(
             run_of((1000, None), (1100, None), (1200, None), (1300, None)),
