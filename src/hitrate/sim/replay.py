@@ -21,7 +21,7 @@ class TimedCall(NamedTuple):
     namespace: object = None
 
 
-_DONE, _FIRST_TOKEN, _SENT = 0, 1, 2
+_FIRST_TOKEN, _DONE, _SENT = 0, 1, 2
 """At equal moments a reply ends before another call begins, as it does for a client that sends turn after turn."""
 
 

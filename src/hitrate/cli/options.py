@@ -1,0 +1,108 @@
+"""Options that several commands share, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _all(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    def decorate(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def numbers(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
+    """A comma-separated list of positive whole numbers."""
+    if not value:
+        return ()
+    try:
+        found = tuple(int(part) for part in value.split(","))
+    except ValueError:
+        raise click.BadParameter(f"expected whole numbers with commas between, like 512,1024; got {value!r}") from None
+    if any(number < 1 for number in found):
+        raise click.BadParameter("expected numbers of at least 1")
+    return found
+
+
+def price(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...] | None:
+    """INPUT,CACHED,OUTPUT in US dollars per million tokens."""
+    if value is None:
+        return None
+    try:
+        found = tuple(float(part) for part in value.split(","))
+    except ValueError:
+        found = ()
+    if len(found) != 3 or not all(0 <= amount < float("inf") for amount in found):
+        raise click.BadParameter(
+            f"expected INPUT,CACHED,OUTPUT in USD per million tokens, like 0.30,0.006,1.20; got {value!r}"
+        )
+    return found
+
+
+def pairs(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    """NAME=VALUE, any number of times."""
+    found = {}
+    for pair in value:
+        name, sign, content = pair.partition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"expected NAME=VALUE, got {pair!r}")
+        found[name] = content
+    return found
+
+
+target_options = _all(
+    click.option("--model", help="Model id; left out, the only model the target lists."),
+    click.option("--base-url", help="Address of the API, with /v1, instead of the preset's."),
+    click.option("--key-variable", metavar="NAME", help="Environment variable that holds the API key."),
+    click.option("--header", multiple=True, callback=pairs, metavar="NAME=VALUE", help="A further request header."),
+    click.option("--timeout", default=600.0, show_default=True, metavar="SECONDS", help="Longest time for one call."),
+)
+
+call_options = _all(
+    click.option("--max-tokens", type=click.IntRange(min=1), help="Longest reply; 32 in test, 16 in bench."),
+    click.option("--temperature", type=float, default=0.0, show_default=True),
+    click.option(
+        "--affinity",
+        default="auto",
+        show_default=True,
+        metavar="auto|none|NAME|NAME:",
+        help="Knob that keeps a session on one replica: the target's own, none, a body member, or a header (with colon).",
+    ),
+    click.option(
+        "--cold",
+        type=click.Choice(["auto", "nonce", "none"]),
+        default="auto",
+        show_default=True,
+        help="How this run is kept apart from earlier ones: the target's own knob, a nonce in the first tokens, not at all.",
+    ),
+    click.option("--extra", multiple=True, callback=pairs, metavar="NAME=JSON", help="A further body member."),
+    click.option("--rule-set", metavar="NAME", help="Cache rule to predict with, instead of the preset's."),
+    click.option("--rpm", type=click.FloatRange(min=0, min_open=True), help="At most this many requests a minute."),
+    click.option(
+        "--price",
+        callback=price,
+        metavar="IN,CACHED,OUT",
+        help="US dollars per million tokens, where the target does not list them.",
+    ),
+    click.option("--budget", type=click.FloatRange(min=0), metavar="USD", help="Spend at most this much."),
+    click.option("--seed", type=int, help="Makes the nonces of a run repeatable."),
+)
+
+output_options = _all(
+    click.option("--json", "output", flag_value="json", help="One JSON document."),
+    click.option("--csv", "output", flag_value="csv", help="One row a call."),
+    click.option("--markdown", "--md", "output", flag_value="markdown", help="Markdown tables."),
+    click.option(
+        "--html", "html_file", type=click.Path(dir_okay=False), metavar="FILE", help="Also write a page with plots."
+    ),
+)
+
+store_option = click.option("--store/--no-store", default=True, help="Keep the run for show and compare.")

@@ -1,0 +1,159 @@
+"""Sends the calls of a run to one target: parameters, affinity, isolation, pace, budget and refusals in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from hitrate.core.model import Call
+from hitrate.core.money import Price, call_cost, upper_bound
+from hitrate.live.client import Client
+from hitrate.live.failures import refusal
+from hitrate.live.pace import Pace
+from hitrate.targets.dialects.interface import Dialect
+from hitrate.targets.presets import Target
+
+
+class BudgetSpent(Exception):
+    """The next call could exceed the budget. What was measured is kept."""
+
+
+class CallOptions(Struct, frozen=True, kw_only=True):
+    """What the user set for every call of a run. `extra` are further body members."""
+
+    max_tokens: int | None = 32
+    temperature: float | None = 0.0
+    affinity: str = "auto"
+    """"auto" sends the target's own knob, "none" nothing, anything else is a body member or, with ":", a header."""
+    extra: Mapping[str, Any] = {}
+    budget_usd: float | None = None
+
+
+class Asker:
+    """One target as a run sees it. `on_call` hears of every finished call, in order of completion."""
+
+    def __init__(
+        self,
+        client: Client,
+        dialect: Dialect,
+        target: Target,
+        model: str,
+        *,
+        options: CallOptions,
+        pace: Pace,
+        price: Price | None = None,
+        known_models: Sequence[str] = (),
+        on_call: Callable[[Call], None] = lambda call: None,
+    ) -> None:
+        self.client = client
+        self.target = target
+        self.model = model
+        self.price = price
+        self.calls: list[Call] = []
+        self.spent_usd: float | None = 0.0 if price is not None and price.known else None
+        self._dialect = dialect
+        self._options = options
+        self._pace = pace
+        self._known_models = known_models
+        self._on_call = on_call
+        self._dropped: set[str] = {name for name in ("max_tokens", "temperature") if name in target.not_accepted}
+        self._answered = False
+
+    @property
+    def affinity_sent(self) -> str | None:
+        """The knob in words, e.g. "body member prompt_cache_key", or None when none is sent."""
+        knob = self._affinity_knob()
+        return None if knob is None else f"{'header' if knob[0] == 'header' else 'body member'} {knob[1]}"
+
+    def _affinity_knob(self) -> tuple[str, str] | None:
+        wanted = self._options.affinity
+        if wanted == "none":
+            return None
+        if wanted == "auto":
+            knobs = self.target.affinity
+            return (knobs[0].place, knobs[0].name) if knobs else None
+        return ("header", wanted.rstrip(":")) if wanted.endswith(":") else ("body", wanted)
+
+    async def ask(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] = (),
+        *,
+        session: str,
+        turn: int = 0,
+        label: str = "",
+        isolation: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+    ) -> Call:
+        """One call, whole; failures that may pass come back in the Call, others raise.
+
+        `isolation` is the value for the target's cold knob. Raises HitrateError when the target refuses before it
+        has answered anything, and BudgetSpent before a call that would go over the budget.
+        """
+        members: dict[str, Any] = {**self._options.extra, **(extra or {})}
+        headers: dict[str, str] = {}
+        knob = self._affinity_knob()
+        if knob is not None:
+            (headers if knob[0] == "header" else members)[knob[1]] = session
+        cold = self.target.cold_knob
+        if isolation is not None and cold is not None and cold.place in ("body", "header"):
+            (headers if cold.place == "header" else members)[cold.name] = isolation
+        for _ in range(4):
+            body = self._body(messages, tools, members, max_tokens)
+            self._check_budget(body)
+            await self._pace.turn()
+            call = await self.client.call(body, session=session, turn=turn, label=label, headers=headers)
+            if not self._drop_unaccepted(call):
+                break
+        self._account(call)
+        error = refusal(call, key_variable=self.target.key_variable, known_models=self._known_models)
+        if error is not None and (not self._answered or call.status in (401, 403)):
+            raise error
+        self._answered = self._answered or call.reply is not None
+        return call
+
+    def _body(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        members: Mapping[str, Any],
+        max_tokens: int | None,
+    ) -> bytes:
+        wanted = self._options.max_tokens if max_tokens is None else max_tokens
+        return self._dialect.build(
+            model=self.model,
+            messages=messages,
+            tools=tools,
+            stream=True,
+            max_tokens=None if "max_tokens" in self._dropped else wanted,
+            temperature=None if "temperature" in self._dropped else self._options.temperature,
+            extra=members,
+        )
+
+    def _drop_unaccepted(self, call: Call) -> bool:
+        """Whether a parameter was refused by name, is left out from now on, and the call is worth another try."""
+        if call.status not in (400, 422) or not call.error:
+            return False
+        for name in ("max_tokens", "temperature"):
+            if name not in self._dropped and name in call.error and "context" not in call.error:
+                self._dropped.add(name)
+                return True
+        return False
+
+    def _check_budget(self, body: bytes) -> None:
+        budget = self._options.budget_usd
+        if budget is None or self.price is None or self.spent_usd is None:
+            return
+        most = upper_bound(len(body) // 3, self._options.max_tokens or 4096, self.price)
+        if most is not None and self.spent_usd + most > budget:
+            raise BudgetSpent(f"${self.spent_usd:.4f} of ${budget:.4f} spent")
+
+    def _account(self, call: Call) -> None:
+        self.calls.append(call)
+        self._on_call(call)
+        if self.spent_usd is not None and self.price is not None and call.reply is not None:
+            cost = call_cost(call.usage, self.price)
+            self.spent_usd = None if cost is None else self.spent_usd + cost

@@ -1,0 +1,183 @@
+"""One keep-alive HTTP/1.1 connection that stamps what it reads.
+
+The measuring path is as short as it can be: the request is bytes before the clock starts, the clock starts right
+before the write, and the first thing done with a read is to stamp it.
+
+Connections are direct: HTTP proxies named in the environment (`HTTPS_PROXY` and alike) are not used. HTTP/1.1 is
+enough for every known target, so nothing else is offered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from time import perf_counter_ns
+from typing import cast
+
+from hitrate.errors import Unreachable
+from hitrate.live.address import Address
+from hitrate.live.response import Response
+
+WRITE_PIECE_BYTES = 256 * 1024
+"""A larger request goes out in pieces, each when the socket has taken the one before."""
+
+
+class Connection(asyncio.Protocol):
+    """Carries one exchange at a time. `connect_s` includes the name look-up; `tls_s` is None on plain HTTP."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.connect_s = 0.0
+        self.tls_s: float | None = None
+        self.session = ""
+        self.closed = False
+        self.transport: asyncio.Transport
+        self._loop = loop
+        self._response: Response | None = None
+        self._done: asyncio.Future[Response]
+        self._timer: asyncio.TimerHandle | None = None
+        self._expires_at = 0.0
+        self._unsent = memoryview(b"")
+        self._write_paused = False
+
+    async def exchange(self, wire: bytes, *, timeout_s: float, first_byte_timeout_s: float | None = None) -> Response:
+        """Send a whole request and return its reply, ended well or with a fault; never raises for a failed exchange.
+
+        A cancelled exchange closes the connection, since the rest of its reply could not be told from the next one.
+        """
+        self.begin(wire, timeout_s, first_byte_timeout_s)
+        try:
+            return await self._done
+        except asyncio.CancelledError:
+            self.abort()
+            raise
+
+    def begin(self, wire: bytes, timeout_s: float, first_byte_timeout_s: float | None) -> None:
+        if self._response is not None:
+            raise RuntimeError("a connection carries one exchange at a time")
+        response = self._response = Response()
+        self._done = self._loop.create_future()
+        if self.closed:
+            response.end_of_stream()
+            self._finish()
+            return
+        now = self._loop.time()
+        self._expires_at = now + timeout_s
+        self._timer = self._loop.call_at(now + min(timeout_s, first_byte_timeout_s or timeout_s), self._expire)
+        if len(wire) <= WRITE_PIECE_BYTES:
+            response.written_ns = perf_counter_ns()
+            self.transport.write(wire)
+        else:
+            self._unsent = memoryview(wire)
+            response.written_ns = perf_counter_ns()
+            self._write_on()
+
+    def abort(self) -> None:
+        self.closed = True
+        self.transport.abort()
+
+    # asyncio calls these; the names are its own.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        raw_socket = transport.get_extra_info("socket")
+        if raw_socket is not None:
+            raw_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        stamp_ns = perf_counter_ns()
+        if self._response is None:
+            self.abort()  # nobody asked: whatever it is, the next reply could not be told from it
+        elif self._response.feed(stamp_ns, data):
+            self._finish()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.closed = True
+        if self._response is not None:
+            self._response.end_of_stream(error)
+            self._finish()
+
+    def pause_writing(self) -> None:
+        self._write_paused = True
+
+    def resume_writing(self) -> None:
+        self._write_paused = False
+        self._write_on()
+
+    def _write_on(self) -> None:
+        while self._unsent and not self._write_paused and not self.closed:
+            piece, self._unsent = self._unsent[:WRITE_PIECE_BYTES], self._unsent[WRITE_PIECE_BYTES:]
+            self.transport.write(piece)
+
+    def _expire(self) -> None:
+        response = self._response
+        if response is None:
+            return
+        if response.reads and self._loop.time() < self._expires_at:  # only the first byte had a deadline so far
+            self._timer = self._loop.call_at(self._expires_at, self._expire)
+            return
+        waited_s = (perf_counter_ns() - response.written_ns) / 1e9
+        response.fail(
+            f"the reply was not finished after {waited_s:.3g} s" if response.reads else f"no reply in {waited_s:.3g} s"
+        )
+        self._finish()
+
+    def _finish(self) -> None:
+        response = self._response
+        assert response is not None
+        self._response = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self.closed and (self._unsent or not response.reusable):
+            self.abort()
+        self._unsent = memoryview(b"")
+        if not self._done.done():  # a cancelled caller has gone
+            self._done.set_result(response)
+
+
+async def open_connection(address: Address, *, tls: ssl.SSLContext | None, timeout_s: float) -> Connection:
+    """Connect, and shake hands where `tls` is given. Raises Unreachable with the address and the reason, one line."""
+    loop = asyncio.get_running_loop()
+    connection = Connection(loop)
+    try:
+        async with asyncio.timeout(timeout_s):
+            started_ns = perf_counter_ns()
+            transport, _ = await loop.create_connection(lambda: connection, address.host, address.port)
+            connected_ns = perf_counter_ns()
+            connection.connect_s = (connected_ns - started_ns) / 1e9
+            if tls is not None:
+                secured = await loop.start_tls(transport, connection, tls, server_hostname=address.host)
+                if secured is None:
+                    raise ConnectionResetError("closed during the TLS handshake")
+                connection.transport = secured
+                connection.tls_s = (perf_counter_ns() - connected_ns) / 1e9
+    except (OSError, TimeoutError) as error:
+        if hasattr(connection, "transport"):
+            connection.transport.abort()
+        raise Unreachable(f"{address}: {_why(error, timeout_s)}") from error
+    return connection
+
+
+def tls_context() -> ssl.SSLContext:
+    """Certificates are checked against the system's store, or the one `SSL_CERT_FILE` or `SSL_CERT_DIR` names."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _why(error: Exception, timeout_s: float) -> str:
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"TLS certificate refused: {error.verify_message}"
+        case ssl.SSLError():
+            return f"TLS handshake failed: {error.reason or error}"
+        case TimeoutError() if error.errno is None:
+            return f"no connection in {timeout_s:g} s"
+        case ConnectionRefusedError():
+            return "connection refused"
+        case socket.gaierror():
+            return f"host name not found ({error.strerror})"
+        case OSError():
+            return error.strerror or str(error) or type(error).__name__
+    return str(error)

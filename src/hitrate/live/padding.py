@@ -1,0 +1,39 @@
+"""The `--pad` part of a test: the same prompt twice at several lengths."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from hitrate.core.model import Call
+from hitrate.live.asker import Asker
+from hitrate.live.conversation import nonce
+
+_FILLER = (
+    "river stone window market garden letter bridge winter paper silver morning yellow garden station copper forest "
+    "island summer button candle basket orange ladder mirror pocket ribbon saddle tunnel valley wagon"
+).split()
+"""Common words that most vocabularies hold as one token each, so that a length in words is one in tokens."""
+
+
+def padded(system: str | None, pad_tokens: int, random_source: random.Random) -> str:
+    """The system prompt behind a unique line and about `pad_tokens` tokens of filler."""
+    words = " ".join(random_source.choice(_FILLER) for _ in range(pad_tokens))
+    return f"Run {nonce(random_source)}.\n{words}\n{system or ''}"
+
+
+async def run_padding(
+    asker: Asker, system: str | None, pads: Sequence[int], random_source: random.Random, session_prefix: str
+) -> list[tuple[int, Call, Call]]:
+    """For each length the two calls of one identical prompt, the second after the first has ended."""
+    pairs = []
+    for number, pad in enumerate(pads, start=1):
+        messages = [
+            {"role": "system", "content": padded(system, pad, random_source)},
+            {"role": "user", "content": "Say yes."},
+        ]
+        session = f"{session_prefix}-pad-{number}"
+        first = await asker.ask(messages, session=session, label=f"pad {pad}", max_tokens=1)
+        second = await asker.ask(messages, session=session, label=f"pad {pad}", max_tokens=1)
+        pairs.append((pad, first, second))
+    return pairs

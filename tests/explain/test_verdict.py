@@ -1,0 +1,157 @@
+from hitrate.core.results import TurnRow
+from hitrate.explain.verdict import Observation, TargetFacts, judge, per_turn
+
+FACTS = TargetFacts(minimum_tokens=17)
+
+
+def row(run, session, turn, cached, expected, prompt=None, state="hit"):
+    prompt = 1000 + 50 * turn if prompt is None else prompt
+    rate = None if cached is None else cached / prompt
+    return TurnRow(
+        run=run,
+        session=session,
+        turn=turn,
+        prompt_tokens=prompt,
+        cached_tokens=cached,
+        expected_cached_tokens=expected,
+        hit_rate=rate,
+        ttft_ms=10.0 * turn,
+        state=state,
+    )
+
+
+def seen(rows, ideals=None):
+    previous = {}
+    found = []
+    for number, one in enumerate(rows):
+        found.append(
+            Observation(
+                row=one,
+                ideal_cached_tokens=ideals[number] if ideals else one.expected_cached_tokens,
+                previous_expected=previous.get((one.run, one.session)),
+                sent_at_s=float(number),
+            )
+        )
+        previous[one.run, one.session] = one.expected_cached_tokens
+    return found
+
+
+def session(run, number, cached):
+    """Turn 1 cold, then `cached` per turn where the whole history is 1,000 + 50 a turn, in blocks of 16."""
+    expected = [0] + [(1000 + 50 * (turn - 1)) // 16 * 16 for turn in range(2, len(cached) + 2)]
+    return [
+        row(run, number, turn, c, e) for turn, (c, e) in enumerate(zip([0, *cached], expected, strict=True), start=1)
+    ]
+
+
+WHOLE = [1040, 1088, 1136]
+
+
+def test_a_session_that_always_finds_its_history_is_healthy():
+    verdict = judge(seen(session("sequential", 1, WHOLE)), FACTS)
+    assert (verdict.healthy, verdict.routing_is_a_factor, verdict.cause) == (True, False, None)
+    assert verdict.text == "Healthy: every turn after the first found the whole history that the cache rule can serve."
+
+
+def test_parallel_sessions_that_all_hit_rule_routing_out():
+    rows = session("sequential", 1, WHOLE) + session("parallel", 1, WHOLE) + session("parallel", 2, WHOLE)
+    verdict = judge(seen(rows), FACTS)
+    assert verdict.routing_is_a_factor is False
+    assert verdict.text.endswith("Parallel and sequential are equal per turn: routing is no factor.")
+
+
+def test_sessions_that_race_for_the_opening_are_healthy_but_told():
+    rows = session("sequential", 1, WHOLE) + session("parallel", 1, WHOLE) + session("parallel", 2, WHOLE)
+    ideals = [r.expected_cached_tokens for r in rows]
+    ideals[8] = 1000
+    verdict = judge(seen(rows, ideals), FACTS)
+    assert (verdict.healthy, verdict.cause) == (True, "race")
+    assert "In 1 of the parallel calls the opening was paid again because the calls raced" in verdict.text
+
+
+def test_replicas_show_at_turn_two_with_an_interval():
+    rows = []
+    for number in range(1, 201):
+        rows += session("parallel", number, WHOLE if number % 18 == 0 else [0, 0, 0])
+    rows = session("sequential", 1, [0, 1088, 0]) + rows
+    verdict = judge(seen(rows), FACTS)
+    assert (verdict.healthy, verdict.routing_is_a_factor, verdict.cause) == (False, True, "replica")
+    assert verdict.replicas.low < 18 < verdict.replicas.high
+    assert "about 18 replicas without affinity" in verdict.text
+    assert "95 % interval" in verdict.text
+
+
+def test_an_affinity_that_was_sent_and_does_nothing_is_named():
+    rows = session("sequential", 1, [0, 1088, 0]) + session("parallel", 1, [0, 0, 1136])
+    verdict = judge(seen(rows), TargetFacts(affinity_sent="body member user"))
+    assert "The affinity that was sent (body member user) does not hold sessions together." in verdict.text
+
+
+def test_always_one_turn_behind_is_a_write_delay():
+    rows = session("sequential", 1, [0, 1040, 1088, 1136]) + session("parallel", 1, [0, 1040, 1088, 1136])
+    verdict = judge(seen(rows), FACTS)
+    assert (verdict.cause, verdict.routing_is_a_factor) == ("write delay", False)
+
+
+def test_losses_of_later_turns_in_parallel_alone_are_eviction():
+    rows = session("sequential", 1, WHOLE)
+    for number in range(1, 6):
+        rows += session("parallel", number, [1040, 0, 0])
+    verdict = judge(seen(rows), FACTS)
+    assert (verdict.cause, verdict.routing_is_a_factor) == ("eviction", False)
+
+
+def test_spill_over_needs_a_vendor_that_does_it_and_a_rate_above_its_limit():
+    rows = session("sequential", 1, WHOLE)
+    for number in range(1, 6):
+        rows += session("parallel", number, [0 if number > 2 else 1040, 1088, 0])
+    assert judge(seen(rows), TargetFacts(spills_over=True)).cause == "spill-over"
+    assert judge(seen(rows), TargetFacts(spills_over=False)).cause == "replica"
+
+
+def test_nothing_reported_gives_no_rate():
+    rows = [row("sequential", 1, turn, None, 500, state="not reported") for turn in (1, 2)]
+    verdict = judge(seen(rows), TargetFacts(how_to_report="Start it with --enable-prompt-tokens-details."))
+    assert (verdict.healthy, verdict.cause) == (None, "not reported")
+    assert verdict.text.endswith("can be given. Start it with --enable-prompt-tokens-details.")
+
+
+def test_all_zero_below_the_minimum_is_too_short():
+    rows = [row("sequential", 1, turn, 0, 0, prompt=500 + turn, state="too short") for turn in (1, 2, 3)]
+    verdict = judge(seen(rows), TargetFacts(minimum_tokens=1024))
+    assert verdict.cause == "too short"
+    assert "the longest prompt has 503 tokens and this cache rule reuses nothing below 1,024" in verdict.text
+
+
+def test_all_zero_says_what_it_can_be():
+    rows = session("sequential", 1, [0, 0, 0])
+    assert judge(seen(rows), TargetFacts(affinity_knob="body member user")).cause == "no affinity"
+    assert (
+        judge(seen(rows), TargetFacts(not_identical="Turn 2: /messages/0/content, offset 4.")).cause == "not identical"
+    )
+    assert judge(seen(rows), TargetFacts()).cause == "no reuse"
+
+
+def test_no_answer_no_verdict():
+    rows = [row("sequential", 1, 1, None, None, state="failed")]
+    assert judge(seen(rows), FACTS).cause == "failed"
+
+
+def test_one_turn_has_no_history():
+    assert judge(seen([row("sequential", 1, 1, 0, 0, state="cold")]), FACTS).cause == "too few turns"
+
+
+def test_repeats_are_compared_call_by_call():
+    same = session("sequential#1", 1, WHOLE) + session("sequential#2", 1, WHOLE)
+    other = session("sequential#1", 1, WHOLE) + session("sequential#2", 1, [1040, 1088, 1120])
+    assert judge(seen(same), FACTS).repeatable is True
+    assert judge(seen(other), FACTS).repeatable is False
+    assert judge(seen(session("sequential", 1, WHOLE)), FACTS).repeatable is None
+
+
+def test_turns_are_summed_over_sessions():
+    rows = session("parallel", 1, WHOLE) + session("parallel", 2, [0, 1088, 1136])
+    second = per_turn(rows, 0)[1]
+    assert (second.turn, second.found.estimate, second.found.n) == (2, 0.5, 2)
+    assert second.hit_rate == 1040 / 2200
+    assert second.ttft_p50_ms == 20.0

@@ -1,0 +1,47 @@
+from hitrate.caches.radix import RadixCache
+from hitrate.caches.block_chain import BlockChainCache
+from hitrate.sim.replay import TimedCall, expected_cached_tokens
+
+OPENING = list(range(100))
+
+
+def test_a_growing_session_finds_its_history():
+    calls = [
+        TimedCall(0.0, 1.0, 2.0, [*OPENING, 201], [301, 302]),
+        TimedCall(2.0, 3.0, 4.0, [*OPENING, 201, 301, 302, 202], [303]),
+        TimedCall(5.0, 6.0, 7.0, [*OPENING, 201, 301, 302, 202, 303, 203]),
+    ]
+    assert expected_cached_tokens(calls, BlockChainCache(block_size=1)) == [0, 102, 104]
+
+
+def test_calls_that_race_do_not_see_each_other():
+    raced = [TimedCall(0.0, 1.0, 2.0, [*OPENING, 1]), TimedCall(0.5, 1.5, 2.5, [*OPENING, 2])]
+    after = [TimedCall(0.0, 1.0, 2.0, [*OPENING, 1]), TimedCall(1.0, 1.5, 2.5, [*OPENING, 2])]
+    assert expected_cached_tokens(raced, RadixCache()) == [0, 0]
+    assert expected_cached_tokens(after, RadixCache()) == [0, 100]
+
+
+def test_a_call_without_a_token_counts_for_nothing():
+    calls = [TimedCall(0.0, None, 1.0, OPENING), TimedCall(2.0, 3.0, 4.0, OPENING)]
+    assert expected_cached_tokens(calls, RadixCache()) == [None, 0]
+
+
+def test_namespaces_are_kept_apart():
+    calls = [TimedCall(0.0, 1.0, 2.0, OPENING, namespace="a"), TimedCall(3.0, 4.0, 5.0, OPENING, namespace="b")]
+    assert expected_cached_tokens(calls, RadixCache()) == [0, 0]
+
+
+def test_a_call_that_cannot_be_admitted_waits_its_turn():
+    cache = BlockChainCache(block_size=10, capacity_blocks=12)
+    calls = [
+        TimedCall(0.0, 1.0, 2.0, OPENING),
+        TimedCall(0.5, 2.5, 3.0, [*OPENING[:50], *range(500, 550)]),
+        TimedCall(0.6, 3.5, 4.0, OPENING[:95]),
+    ]
+    assert expected_cached_tokens(calls, cache)[0] == 0
+    assert None not in expected_cached_tokens(calls, BlockChainCache(block_size=10, capacity_blocks=12))
+
+
+def test_first_and_last_token_at_one_moment():
+    calls = [TimedCall(0.0, 1.0, 1.0, OPENING), TimedCall(1.0, 2.0, 2.0, [*OPENING, 7])]
+    assert expected_cached_tokens(calls, RadixCache()) == [0, 100]
