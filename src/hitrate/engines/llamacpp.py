@@ -148,6 +148,11 @@ class LlamaCppEngine:
         return int(self._address.rpartition(":")[2])
 
     @property
+    def slot_folder(self) -> Path:
+        """Where the server saves slots, see `llamacpp_tokens.slot_token_ids`; gone after `stop()`."""
+        return Path(self._slot_folder.name)
+
+    @property
     def pid(self) -> int:
         return self._process.pid
 
@@ -164,6 +169,13 @@ class LlamaCppEngine:
     def wait(self) -> int:
         """Block until the process ends by itself; its exit code."""
         return self._process.wait()
+
+    def end_of_log(self, lines: int = 3) -> str:
+        """Where the log is, and its last lines, the engine's error lines if there are any."""
+        log = self.log_path.read_text(encoding="utf-8", errors="replace")
+        entries = [entry.strip() for entry in log.splitlines() if entry.strip()]
+        errors = [entry for entry in entries if entry.split(" ")[1:2] == ["E"]]
+        return f"end of {self.log_path}: " + " | ".join((errors or entries)[-lines:])
 
     def stop(self) -> None:
         """End the server. Calling it again does nothing."""
@@ -191,7 +203,7 @@ class LlamaCppEngine:
         if "error" in report:
             self._process.wait()
             raise Unreachable(
-                f"llama.cpp did not start with {self.model_path}: {report['error']}", hint=_end_of(self.log_path)
+                f"llama.cpp did not start with {self.model_path}: {report['error']}", hint=self.end_of_log()
             )
         return report["address"]
 
@@ -204,11 +216,11 @@ class LlamaCppEngine:
                 response = connection.getresponse()
                 body = response.read()
             except OSError as error:
-                raise Unreachable(f"{self._address}{path}: {error}", hint=_end_of(self.log_path)) from error
+                raise Unreachable(f"{self._address}{path}: {error}", hint=self.end_of_log()) from error
             finally:
                 connection.close()
             if response.status != 200:
-                raise TargetError(f"{self._address}{path} answers {response.status}", hint=_end_of(self.log_path))
+                raise TargetError(f"{self._address}{path} answers {response.status}", hint=self.end_of_log())
         return int(json.loads(body)[0]["n_ctx"])
 
 
@@ -284,8 +296,3 @@ def _spawn() -> tuple[Path, subprocess.Popen[bytes]]:
             start_new_session=True,
         )
     return Path(name), process
-
-
-def _end_of(log_path: Path, lines: int = 3) -> str:
-    end = [line.strip() for line in log_path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    return f"end of {log_path}: " + " | ".join(end[-lines:])

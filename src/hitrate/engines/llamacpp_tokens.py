@@ -1,0 +1,151 @@
+"""The token ids that a llama.cpp server really works with, for predictions that are exact.
+
+Prompt: `prompt_token_ids` gives the ids that /v1/chat/completions makes of the same body, by the server's own template
+and tokeniser. Reply: add `generated_ids_members(stream=...)` to the request and hand what came back to
+`generated_token_ids`. A slot: `slot_token_ids` reads what a slot holds, which is what the next prompt is matched with.
+Every function here is an extra request: keep them off the path that is timed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from hitrate.errors import TargetError, Unreachable
+
+UNNAMED_END = -1
+
+_SLOT_FILE_MAGIC = 0x67677371
+"""LLAMA_STATE_SEQ_MAGIC, "ggsq", in llama.cpp's include/llama.h."""
+_PACKED_MARK = -1
+"""Newer servers write this, a version, the number of tokens, the tokens and a list of media in place of the tokens."""
+
+
+def apply_template(base_url: str, body: Mapping[str, Any]) -> str:
+    """The prompt text that the server renders from a chat-completions body."""
+    prompt = _post(base_url, "/apply-template", body)["prompt"]
+    return str(prompt)
+
+
+def tokenize(base_url: str, text: str, *, add_special: bool = True, parse_special: bool = True) -> list[int]:
+    """Token ids of a text. As for a prompt: with the model's begin token if it has one, control tokens recognised."""
+    members = {"content": text, "add_special": add_special, "parse_special": parse_special}
+    return list(_post(base_url, "/tokenize", members)["tokens"])
+
+
+def prompt_token_ids(base_url: str, body: Mapping[str, Any]) -> list[int]:
+    """What `usage.prompt_tokens` of the same body counts."""
+    return tokenize(base_url, apply_template(base_url, body))
+
+
+def generated_ids_members(*, stream: bool) -> dict[str, Any]:
+    """What to add to a chat-completions body so that the reply carries the generated ids.
+
+    Whole bodies have `__verbose.tokens`; `response_fields` keeps the rest of `__verbose`, some 10 kB with the prompt,
+    out. Streams leave that list empty, but `n_probs` puts each token's id beside its text (`logprobs` would too, but
+    is refused together with tools). It costs a softmax over the vocabulary and some 200 bytes for each token.
+    """
+    members: dict[str, Any] = {"verbose": True, "response_fields": ["tokens", "id_slot"]}
+    return members | ({"n_probs": 1} if stream else {"return_tokens": True})
+
+
+def generated_token_ids(reply: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[int] | None:
+    """Ids of all generated tokens, from a whole body or from the chunks of a stream; None if some are missing.
+
+    As many as `usage.completion_tokens` says. A stream never names the end-of-turn token; UNNAMED_END takes its place,
+    which does no harm: it is never computed on, so no cache holds it. A stream also drops the id of a token whose
+    text was held back (half a character, the marks of a tool call); then only `slot_token_ids` can tell.
+    """
+    if isinstance(reply, Mapping):
+        ids = list((reply.get("__verbose") or {}).get("tokens") or ())
+        return ids if len(ids) == _completion_tokens([reply]) else None
+    choices = [choice for chunk in reply for choice in chunk.get("choices") or ()]
+    entries = [entry for choice in choices for entry in (choice.get("logprobs") or {}).get("content") or ()]
+    ids = [entry["id"] for entry in entries if "id" in entry]
+    missing = (_completion_tokens(reply) or 0) - len(ids)
+    if missing == 0 and ids:
+        return ids
+    stopped = any(choice.get("finish_reason") == "stop" for choice in choices)
+    if missing == 1 and stopped and _text_of_entries(entries) == _text_of_deltas(choices):
+        return [*ids, UNNAMED_END]
+    return None
+
+
+def _completion_tokens(chunks: Sequence[Mapping[str, Any]]) -> int | None:
+    counts = [chunk["usage"].get("completion_tokens") for chunk in chunks if chunk.get("usage")]
+    return counts[-1] if counts else None
+
+
+def _text_of_entries(entries: Sequence[Mapping[str, Any]]) -> str:
+    return b"".join(bytes(entry.get("bytes") or ()) for entry in entries).decode("utf-8", "replace").strip()
+
+
+def _text_of_deltas(choices: Sequence[Mapping[str, Any]]) -> str:
+    deltas = [choice.get("delta") or {} for choice in choices]
+    return "".join(delta.get("content") or "" for delta in deltas).strip()
+
+
+def used_slot(reply: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> int | None:
+    """The slot that answered, if the request had `generated_ids_members`."""
+    for chunk in [reply] if isinstance(reply, Mapping) else reply:
+        slot = (chunk.get("__verbose") or {}).get("id_slot")
+        if slot is not None:
+            return int(slot)
+    return None
+
+
+def slot_token_ids(base_url: str, slot: int, slot_folder: Path) -> list[int]:
+    """Everything a slot holds: prompt and reply, without the reply's last token, which was never computed on.
+
+    The server writes the slot to a file in `slot_folder` (its --slot-save-path), state and all: a few milliseconds and
+    2 kB a token for the tiny model, 45 kB a token for a model of 135 million parameters. Waits until the slot is idle.
+    """
+    name = f"slot-{slot}.bin"
+    path = slot_folder / name
+    _post(base_url, f"/slots/{slot}?action=save", {"filename": name})
+    try:
+        with path.open("rb") as file:
+            magic, _version, count = struct.unpack("<3I", file.read(12))
+            values = struct.unpack(f"<{count}i", file.read(4 * count))
+    except (OSError, struct.error) as error:
+        raise TargetError(f"{path}: no slot file of llama.cpp: {error}; is this the server's slot folder?") from error
+    finally:
+        path.unlink(missing_ok=True)
+    if magic != _SLOT_FILE_MAGIC:
+        raise TargetError(f"{path}: no slot file of llama.cpp: it begins with {magic:#x}")
+    if values[:1] != (_PACKED_MARK,):
+        return list(values)
+    _mark, _packing_version, length, *packed = values
+    return packed[:length]
+
+
+def _post(base_url: str, path: str, members: Mapping[str, Any]) -> dict[str, Any]:
+    """POST to llama.cpp's own endpoints, which lie beside /v1, not under it."""
+    address = urlsplit(base_url)
+    prefix = address.path.rstrip("/").removesuffix("/v1")
+    kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+    connection = kind(address.netloc, timeout=120)
+    try:
+        connection.request("POST", prefix + path, json.dumps(members), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        status, text = response.status, response.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise Unreachable(f"{base_url}: {path} failed: {error}; is it a llama.cpp server?") from error
+    finally:
+        connection.close()
+    if status != 200:
+        raise TargetError(f"{base_url}: {path} answers {status}: {_reason(text)}")
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
+def _reason(text: bytes) -> str:
+    try:
+        return str(json.loads(text)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return text[:200].decode("utf-8", "replace")
