@@ -23,7 +23,7 @@ import msgspec
 import platformdirs
 
 from hitrate.core.model import Call
-from hitrate.core.results import BenchResult, TestResult
+from hitrate.core.results import SCHEMA_VERSION, BenchResult, TestResult
 from hitrate.errors import HitrateError, UsageError
 from hitrate.logs import rows
 from hitrate.logs.bodies import split_body
@@ -66,6 +66,13 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     hit_rate: float | None
     finished: bool
+
+
+class RunList(msgspec.Struct, frozen=True, kw_only=True):
+    schema_version: int = SCHEMA_VERSION
+    kind: str = "runs"
+    store: str
+    runs: tuple[RunSummary, ...]
 
 
 def default_path() -> Path:

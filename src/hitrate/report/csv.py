@@ -1,0 +1,21 @@
+"""CSV: one row a call, keys as in the JSON output, raw figures; an unknown figure is an empty cell."""
+
+from __future__ import annotations
+
+import csv
+from typing import TextIO
+
+from hitrate.report.columns import Value, records
+from hitrate.report.escape import escape_csv
+
+
+def render(value: Value, out: TextIO) -> None:
+    sheet = records(value)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(column.key for column in sheet.columns)
+    for row in sheet.rows:
+        writer.writerow(_cell(column.value(row)) for column in sheet.columns)
+
+
+def _cell(value: object) -> object:
+    return escape_csv(value) if isinstance(value, str) else value

@@ -1,0 +1,61 @@
+"""Make text that others wrote (prompts, model names, error messages) harmless and its invisible characters visible."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+"""Controls (ANSI codes start with one), formats (bidirectional overrides, zero width), lone surrogates, private use,
+line and paragraph separators."""
+
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+_MARKDOWN = re.compile(r"[\\`*\[\]<>|~&]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
+_MARKDOWN_START = re.compile(r"^(\s*)([#+-]|\d+[.)])(?=\s|$)")
+
+_FORMULA_STARTS = ("=", "+", "-", "@")
+
+
+def escape_line(text: str) -> str:
+    r"""One line that can do nothing to a terminal: `\x1b`, `\n` or `\u202e` in place of what cannot be seen."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(character) if _hidden(character) else character for character in text)
+
+
+def escape_markdown(text: str) -> str:
+    """Inline Markdown that shows the text as it is, in a table cell too."""
+    line = _MARKDOWN.sub(r"\\\g<0>", escape_line(text))
+    return _MARKDOWN_START.sub(r"\1\\\2", line)
+
+
+def escape_csv(text: str) -> str:
+    """A cell that a spreadsheet takes for text: what would start a formula gets a leading apostrophe."""
+    line = escape_line(text)
+    return f"'{line}" if line.lstrip().startswith(_FORMULA_STARTS) else line
+
+
+def escape_json(document: str) -> str:
+    r"""The same JSON document with hidden characters in strings as `\uXXXX`; those of ASCII already are."""
+    if document.isascii():
+        return document.replace("\x7f", "\\u007f")
+    return "".join(
+        _json_escape(character) if character >= "\x7f" and _hidden(character) else character for character in document
+    )
+
+
+def _hidden(character: str) -> bool:
+    return unicodedata.category(character) in _HIDDEN_CATEGORIES
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if character in _NAMED:
+        return _NAMED[character]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[index : index + 2].hex()}" for index in range(0, len(units), 2))

@@ -1,0 +1,44 @@
+"""Markdown (GitHub flavour), to be pasted into an issue or a pull request."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from hitrate.core.results import TestResult
+from hitrate.report import words
+from hitrate.report.columns import Column, Sheet, Value, is_folded, sheets
+from hitrate.report.escape import escape_markdown
+
+
+def render(value: Value, out: TextIO) -> None:
+    """A heading, one table a sheet, and the sentences as a list. Predicted figures are in italics."""
+    out.write(f"### {escape_markdown(words.title(value))}\n")
+    for sheet in sheets(value):
+        out.write("\n")
+        _write_sheet(sheet, out)
+    out.write("\n")
+    if isinstance(value, TestResult) and is_folded(value):
+        out.write(f"- {len(value.turns):,} calls folded to one line a turn; `--csv` lists every call\n")
+    for line in words.lines(value):
+        label = "**Warning:** " if line.kind == "warning" else ""
+        out.write(f"- {label}{escape_markdown(line.text)}\n")
+
+
+def _write_sheet(sheet: Sheet, out: TextIO) -> None:
+    if sheet.title:
+        out.write(f"**{escape_markdown(sheet.title)}**\n\n")
+    out.write(_line([escape_markdown(column.header.replace("\n", " ")) for column in sheet.columns]))
+    out.write(_line(["---:" if column.show else ":---" for column in sheet.columns]))
+    for row in sheet.rows:
+        out.write(_line([_cell(column, row) for column in sheet.columns]))
+    if sheet.notes:
+        out.write("\n" + "".join(f"- {escape_markdown(note)}\n" for note in sheet.notes))
+
+
+def _cell(column: Column, row: object) -> str:
+    text = escape_markdown(column.text(row))
+    return f"*{text}*" if column.predicted else text
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"

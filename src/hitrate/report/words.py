@@ -1,0 +1,181 @@
+"""What stands above and below the columns, in sentences; shared by table, Markdown and HTML.
+
+Sentences may hold text that others wrote (model names, verdicts with a prompt's first words): each format escapes
+every line it prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from hitrate.core.comparison import Comparison, Side
+from hitrate.core.results import BenchResult, BenchRow, Expectation, Interval, Measurement, TestResult
+from hitrate.report import columns
+from hitrate.report.columns import Value, count, milliseconds, percent, times
+
+
+class Line(Struct, frozen=True):
+    """`kind` is "aggregate", "verdict", "expectation", "measurement", "cost", "note" or "warning"."""
+
+    kind: str
+    text: str
+
+
+def title(value: Value) -> str:
+    """One line: what was run, on what, when, and under which id it is stored."""
+    if isinstance(value, Comparison):
+        return f"compare · {value.of} · A {_name(value.a)} · B {_name(value.b)}"
+    if isinstance(value, (TestResult, BenchResult)):
+        run = f"run {value.run_id}" if value.run_id else None
+        return " · ".join(part for part in (value.kind, value.target, value.model, value.started_at, run) if part)
+    if isinstance(value, columns.ModelList):
+        return f"models · {value.target} · {len(value.models)}"
+    return f"runs · {value.store}"
+
+
+def lines(value: Value) -> list[Line]:
+    """The sentences below the columns, in the order they are read."""
+    if isinstance(value, TestResult):
+        return list(_test_lines(value))
+    if isinstance(value, BenchResult):
+        return list(_bench_lines(value))
+    if isinstance(value, Comparison):
+        return list(_comparison_lines(value))
+    if isinstance(value, columns.ModelList):
+        return [Line("warning", text) for text in value.warnings]
+    return [] if value.runs else [Line("note", "no run is stored yet")]
+
+
+def _name(side: Side) -> str:
+    run = f"run {side.run_id}" if side.run_id else None
+    return " ".join(part for part in (side.target, side.model, run) if part)
+
+
+def _test_lines(result: TestResult) -> Iterator[Line]:
+    yield Line("aggregate", aggregate(result))
+    if below := _below_expectation(result):
+        yield Line("note", below)
+    if result.verdict.text:
+        yield Line("verdict", result.verdict.text)
+    yield from (Line("verdict", text) for text in _findings(result))
+    yield from _common_lines(result.expectation, result.measurement, result.cost_usd, result.warnings)
+
+
+def aggregate(result: TestResult) -> str:
+    sums = result.aggregate
+    calls = f"{count(sums.calls)} calls" if sums.calls != 1 else "1 call"
+    if sums.hit_rate is None or sums.cached_tokens is None or sums.prompt_tokens is None:
+        text = f"hit rate not reported, {calls}"
+    else:
+        text = (
+            f"hit rate {percent(sums.hit_rate)} %: {count(sums.cached_tokens)} of {count(sums.prompt_tokens)} "
+            f"prompt tokens from cache, {calls}"
+        )
+    if sums.not_reported:
+        text += f", {count(sums.not_reported)} not reported"
+    if sums.failed:
+        text += f", {count(sums.failed)} failed"
+    if sums.ttft_cold_p50_ms is not None and sums.ttft_warm_p50_ms is not None:
+        text += (
+            f"; TTFT p50 cold {milliseconds(sums.ttft_cold_p50_ms)} ms, warm {milliseconds(sums.ttft_warm_p50_ms)} ms"
+        )
+    return text
+
+
+def _below_expectation(result: TestResult) -> str | None:
+    short = [
+        row
+        for row in result.turns
+        if row.cached_tokens is not None
+        and row.expected_cached_tokens is not None
+        and row.cached_tokens < row.expected_cached_tokens
+        and row.state in ("miss", "partial")
+    ]
+    if not short:
+        return None
+    missing = sum((row.expected_cached_tokens or 0) - (row.cached_tokens or 0) for row in short)
+    return (
+        f"{count(len(short))} of {count(len(result.turns))} calls got less than the cache rule predicts, "
+        f"{count(missing)} tokens in all"
+    )
+
+
+def _findings(result: TestResult) -> Iterator[str]:
+    verdict = result.verdict
+    if verdict.granularity is not None:
+        yield f"cached tokens come in steps of {count(verdict.granularity)}"
+    if verdict.replicas is not None:
+        yield f"about {times(verdict.replicas.estimate)} replicas behind the address, {_spread(verdict.replicas)}"
+    if verdict.repeatable is not None:
+        yield "repeated runs gave " + ("the same counts" if verdict.repeatable else "different counts")
+
+
+def _bench_lines(result: BenchResult) -> Iterator[Line]:
+    for row in result.rows:
+        if text := _cold_against_warm(row):
+            yield Line("aggregate", text)
+        warm_up = [call.call for call in row.calls if call.role == "warm-up"]
+        if warm_up:
+            yield Line("note", f"{row.order}: warm-up, not averaged: call {', '.join(map(str, warm_up))}")
+    yield from _common_lines(result.expectation, result.measurement, result.cost_usd, result.warnings)
+
+
+def _cold_against_warm(row: BenchRow) -> str | None:
+    if row.cold_p50_ms is None:
+        return None
+    cold_calls = sum(call.role == "cold" for call in row.calls)
+    text = f"{row.order}: cold in between p50 {milliseconds(row.cold_p50_ms)} ms, n = {count(cold_calls)}"
+    if row.cold_speedup is not None:
+        text += f"; warm is {times(row.cold_speedup.estimate)}x as fast, {_spread(row.cold_speedup)}"
+    return text
+
+
+def _comparison_lines(comparison: Comparison) -> Iterator[Line]:
+    yield Line("verdict", comparison.text)
+    for name, side in (("A", comparison.a), ("B", comparison.b)):
+        if side.granularity is not None:
+            basis = "measured" if side.granularity_basis == "run" else "common divisor of its counts"
+            yield Line("note", f"{name} credits in steps of {count(side.granularity)} tokens ({basis})")
+        if side.rule_set:
+            yield Line("expectation", f"{name} expected by {side.rule_set}")
+    yield from (Line("warning", text) for text in comparison.warnings)
+
+
+def _common_lines(
+    expectation: Expectation, measured: Measurement, cost_usd: float | None, warnings: tuple[str, ...]
+) -> Iterator[Line]:
+    if text := expected(expectation):
+        yield Line("expectation", text)
+    if text := measurement(measured):
+        yield Line("measurement", text)
+    if cost_usd is not None:
+        yield Line("cost", f"cost about ${cost_usd:.4f}")
+    yield from (Line("warning", text) for text in warnings)
+
+
+def expected(expectation: Expectation) -> str | None:
+    note = f" ({expectation.note})" if expectation.note else ""
+    if expectation.rule_set is None:
+        return f"no expectation{note}: no cache rule is known for this target"
+    basis = {"exact": ", exact tokens", "estimated": ", estimated tokens"}.get(expectation.basis or "", "")
+    return f"expected by {expectation.rule_set}{note}{basis}"
+
+
+def measurement(measured: Measurement) -> str | None:
+    """How far the run's own clock can be trusted; None if the run did not measure itself."""
+    parts = []
+    if measured.loop_lag_p99_ms is not None:
+        parts.append(f"loop lag p99 {milliseconds(measured.loop_lag_p99_ms)} ms")
+    if measured.calls:
+        parts.append(f"{count(measured.late_first_reads)} of {count(measured.calls)} TTFTs are upper bounds")
+    if measured.achieved_concurrency is not None and measured.asked_concurrency is not None:
+        parts.append(f"concurrency {times(measured.achieved_concurrency)} of {count(measured.asked_concurrency)}")
+    if measured.retries:
+        parts.append(f"{count(measured.retries)} calls repeated after {times(measured.waited_s)} s of waiting")
+    return f"this run's own error: {', '.join(parts)}" if parts else None
+
+
+def _spread(value: Interval) -> str:
+    return f"95 % {times(value.low)} to {times(value.high)}, n = {count(value.n)}"
