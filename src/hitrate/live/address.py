@@ -11,7 +11,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Address(NamedTuple):
-    """Where a target is. `path` has no slash at its end; `query` (Azure's `api-version=...`) goes with every request."""
+    """`path` has no slash at its end; `query` (Azure's `api-version=...`) goes with every request."""
 
     scheme: str
     host: str

@@ -10,6 +10,7 @@ enough for every known target, so nothing else is offered.
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 from time import perf_counter_ns
@@ -174,10 +175,10 @@ def _why(error: Exception, timeout_s: float) -> str:
             return f"TLS handshake failed: {error.reason or error}"
         case TimeoutError() if error.errno is None:
             return f"no connection in {timeout_s:g} s"
-        case ConnectionRefusedError():
-            return "connection refused"
         case socket.gaierror():
             return f"host name not found ({error.strerror})"
+        case OSError() if error.errno == errno.ECONNREFUSED or f"[Errno {errno.ECONNREFUSED}]" in str(error):
+            return "connection refused"  # a name with several addresses gives one OSError without errno for all
         case OSError():
             return error.strerror or str(error) or type(error).__name__
     return str(error)

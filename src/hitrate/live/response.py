@@ -16,12 +16,14 @@ class Response:
 
     `slices` are (stamp_ns, read, body bytes): the stamp is the one handed to `feed`, `read` counts the calls of
     `feed` from 1. It has ended when it is `complete` or has a `fault` (one line); what came before a fault is kept.
-    `reusable` says whether the connection can carry another request. Informational replies (1xx) are passed over.
+    `reusable` says whether the connection can carry another request, `closed_silently` that it ended before any byte
+    came. Informational replies (1xx) are passed over.
     """
 
     __slots__ = (
         "_framed",
         "_parser",
+        "closed_silently",
         "complete",
         "fault",
         "headers_ns",
@@ -45,6 +47,7 @@ class Response:
         self.complete = False
         self.reusable = False
         self.fault: str | None = None
+        self.closed_silently = False
         self._framed = False
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
 
@@ -87,6 +90,7 @@ class Response:
         if self.headers_ns is not None and not self._framed and error is None:
             self.complete = True
         elif self.reads == 0:
+            self.closed_silently = True
             self.fail("the server closed the connection without a reply")
         else:
             received = sum(len(part[2]) for part in self.slices)
