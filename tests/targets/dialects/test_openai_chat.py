@@ -442,10 +442,8 @@ def test_read_body_never_raises(body, fault):
     assert found.fault.startswith(fault)
 
 
-MEMBERS = (
-    "choices delta content tool_calls function arguments name index usage text type thinking reasoning_details error "
-    "message prompt_tokens_details __verbose"
-).split()
+MEMBERS = ("choices", "delta", "content", "tool_calls", "function", "arguments", "name", "index", "usage", "text")
+MEMBERS += ("type", "thinking", "reasoning_details", "error", "message", "prompt_tokens_details", "__verbose")
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
