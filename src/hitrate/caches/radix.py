@@ -122,8 +122,8 @@ class RadixCache:
         self.publish(lease, now=now)
         tokens = lease.tokens + tuple(generated[:-1])
         missing = self._pages_for(len(tokens)) - self._pages_for(len(lease.tokens))
+        self._expire(now)
         if self.capacity_tokens is not None:
-            self._expire(now)
             missing = min(missing, self._whole_pages(self.capacity_tokens - self._locked - self._private))
         self._make_room(missing)
         lease.private += missing
@@ -235,6 +235,7 @@ class RadixCache:
 
     def _store(self, lease: RadixLease, tokens: tuple[int, ...], now: float) -> None:
         """Hand the whole pages of `tokens` to the tree; what others put there meanwhile is given back."""
+        self._expire(now)
         whole = tokens[: self._whole_pages(len(tokens))]
         path = self._match(lease.namespace, whole, now)
         node = self._read(lease.namespace, path, now)
@@ -294,7 +295,7 @@ class RadixCache:
             assert node.locks == locks.pop(id(node), 0), "a lock without a request, or the other way round"
             for branch, child in node.children.items():
                 assert child.parent is node and branch == self._branch(child.tokens), "a child hangs in the wrong place"
-                assert child.tick <= node.tick or node.parent is None, "a node is older than its child"
+                assert node.parent is None or child.used_at <= node.used_at, "a node was used before its child"
             if node.parent is None:
                 assert node in self._roots.values() and not node.tokens, "a removed node is still reachable"
                 continue

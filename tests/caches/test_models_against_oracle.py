@@ -1,0 +1,153 @@
+"""Every model answers as its oracle does, through any sequence of requests, aborts, resets and waits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from hitrate.caches.block_chain import BlockChainCache
+from hitrate.caches.oracle import BlockOracle, RadixOracle
+from hitrate.caches.oracle_slots import SlotOracle
+from hitrate.caches.radix import RadixCache
+from hitrate.caches.slots import SlotCache
+from hitrate.errors import ContextTooSmall
+
+TOKENS = st.lists(st.integers(0, 2), max_size=9)
+NAMESPACES = st.sampled_from([None, None, None, "other"])
+PICK = st.integers(0, 5)
+EXAMPLES = int(os.environ.get("HITRATE_EXAMPLES", "8"))
+
+
+def machine(make: Callable[[], tuple[Any, Any]], slot_options: bool = False) -> type[RuleBasedStateMachine]:
+    """Model and oracle side by side. Prompts mostly start with what an earlier request left behind."""
+
+    class ModelAgainstOracle(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model, self.oracle = make()
+            self.now = 0.0
+            self.leases: list[tuple[Any, Any]] = []
+            self.seen: list[list[int]] = [[]]
+
+        def answer(self, cache: Any, prompt: list[int], request: dict[str, Any]) -> Any:
+            try:
+                return cache.begin(prompt, **request)
+            except ContextTooSmall:
+                return None
+
+        def lease(self, pick: int) -> tuple[Any, Any]:
+            return self.leases[pick % len(self.leases)]
+
+        @rule(
+            pick=PICK,
+            cut=st.integers(0, 4),
+            tail=TOKENS,
+            namespace=NAMESPACES,
+            options=st.fixed_dictionaries(
+                {}, optional={"id_slot": st.integers(0, 4), "cache_prompt": st.sampled_from([True, False])}
+            ),
+        )
+        def begin(self, pick: int, cut: int, tail: list[int], namespace: str | None, options: dict[str, Any]) -> None:
+            base = self.seen[-1 - pick % len(self.seen)]
+            prompt = base[: len(base) - cut] + tail
+            request = {"now": self.now, "namespace": namespace, **(options if slot_options else {})}
+            expected = self.oracle.peek(prompt, **request)
+            assert self.model.peek(prompt, **request) == expected
+            mine, theirs = (self.answer(cache, prompt, request) for cache in (self.model, self.oracle))
+            assert (mine is None) == (theirs is None)
+            if mine is not None:
+                assert mine.cached_tokens == theirs.cached_tokens == expected
+                self.leases.append((mine, theirs))
+                self.seen.append(prompt)
+
+        @precondition(lambda self: self.leases)
+        @rule(pick=PICK)
+        def publish(self, pick: int) -> None:
+            for cache, lease in zip((self.model, self.oracle), self.lease(pick), strict=True):
+                cache.publish(lease, now=self.now)
+
+        @precondition(lambda self: self.leases)
+        @rule(pick=PICK, generated=TOKENS)
+        def finish(self, pick: int, generated: list[int]) -> None:
+            pair = self.leases.pop(pick % len(self.leases))
+            self.seen.append(list(pair[1].tokens) + generated)
+            for cache, lease in zip((self.model, self.oracle), pair, strict=True):
+                cache.finish(lease, generated, now=self.now)
+
+        @precondition(lambda self: self.leases)
+        @rule(pick=PICK)
+        def abort(self, pick: int) -> None:
+            for cache, lease in zip((self.model, self.oracle), self.leases.pop(pick % len(self.leases)), strict=True):
+                cache.abort(lease, now=self.now)
+
+        @rule(seconds=st.sampled_from([0.5, 2.0, 5.0]))
+        def wait(self, seconds: float) -> None:
+            self.now += seconds
+
+        @precondition(lambda self: len(self.seen) > 12)
+        @rule()
+        def reset(self) -> None:
+            self.model.reset()
+            self.oracle.reset()
+            del self.seen[1:]
+
+        @rule(prompt=TOKENS, namespace=NAMESPACES)
+        def peek(self, prompt: list[int], namespace: str | None) -> None:
+            expected = self.oracle.peek(prompt, now=self.now, namespace=namespace)
+            for _ in range(2):
+                assert self.model.peek(prompt, now=self.now, namespace=namespace) == expected
+
+        @invariant()
+        def sound(self) -> None:
+            self.model.check_integrity()
+
+    return ModelAgainstOracle
+
+
+def slots(count: int, context: int | None = None, *, limit: int | None = None, **options: Any) -> tuple[Any, Any]:
+    """`limit` is the host store's size, at one byte a token."""
+    names = {"reuse": "cache_reuse", "saves_idle": "cache_idle_slots", "unified": "kv_unified"}
+    mine = {names.get(name, "slot_prompt_similarity"): value for name, value in options.items()}
+    return (
+        SlotCache(count, context, host_cache_bytes=limit, bytes_per_token=1, **mine),
+        SlotOracle(count, context, limit_bytes=limit, **options),
+    )
+
+
+MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "blocks of 2, 7 of them": lambda: (BlockChainCache(2, 7), BlockOracle(2, 7)),
+    "blocks of 3, 20 of them, 4 s": lambda: (BlockChainCache(3, 20, ttl_s=4), BlockOracle(3, 20, ttl_s=4)),
+    "blocks of 1, 12 of them": lambda: (BlockChainCache(1, 12), BlockOracle(1, 12)),
+    "blocks of 2, no limit, at least 4": lambda: (BlockChainCache(2, minimum_tokens=4), BlockOracle(2, None, 4)),
+    "blocks of 2, no limit, 4 s": lambda: (BlockChainCache(2, ttl_s=4), BlockOracle(2, None, ttl_s=4)),
+    "radix, 14 tokens": lambda: (RadixCache(1, 14), RadixOracle(1, 14)),
+    "radix, 30 tokens, 4 s": lambda: (RadixCache(1, 30, ttl_s=4), RadixOracle(1, 30, ttl_s=4)),
+    "radix, pages of 2, 21 tokens": lambda: (RadixCache(2, 21), RadixOracle(2, 21)),
+    "radix, no limit": lambda: (RadixCache(), RadixOracle(1, None)),
+    "radix, pages of 3, no limit, 4 s": lambda: (RadixCache(3, ttl_s=4), RadixOracle(3, None, ttl_s=4)),
+    "2 slots, store of 25": lambda: slots(2, limit=25),
+    "3 slots, store by tokens": lambda: slots(3, 12),
+    "2 slots, no store": lambda: slots(2, limit=0),
+    "3 slots, idle ones not saved": lambda: slots(3, limit=40, saves_idle=False),
+    "3 slots, reuse 2, similarity 0.5": lambda: slots(3, limit=30, reuse=2, similarity=0.5),
+    "3 slots share 20 tokens": lambda: slots(3, 20, limit=30, unified=True),
+    "3 slots share 24 tokens, idle ones stay": lambda: slots(3, 24, limit=30, unified=True, saves_idle=False),
+    "3 slots share 24 tokens, no store": lambda: slots(3, 24, limit=0, unified=True, reuse=1),
+    "2 slots, similarity off": lambda: slots(2, limit=30, similarity=0.0),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model_answers_as_its_oracle(name: str) -> None:
+    run_state_machine_as_test(
+        machine(MODELS[name], slot_options="slots" in name),
+        settings=settings(
+            max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
