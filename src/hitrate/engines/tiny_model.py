@@ -22,7 +22,7 @@ from hitrate.engines.gguf import Tensor
 from hitrate.engines.vocabulary import END_OF_TEXT, SPECIAL_TOKENS, TURN_END, load_vocabulary
 
 MODEL_NAME = "hitrate-tiny"
-MODEL_SHA256 = "ba932827666a6365b2cb5d72c0524b93e714cb9cd4355d8c2dc363f420da31e3"
+MODEL_SHA256 = "90f8502cf3f4ef306b4144477412a59dfa9ab5df3cac65203b465622414a190b"
 
 HIDDEN = 128
 LAYERS = 4

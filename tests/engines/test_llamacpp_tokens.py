@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+import struct
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from hitrate.engines.llamacpp_tokens import (
+    UNNAMED_END,
+    apply_template,
+    generated_ids_members,
+    generated_token_ids,
+    slot_token_ids,
+    tokenize,
+    used_slot,
+)
+from hitrate.errors import TargetError, Unreachable
+
+
+def chunk(text: str, *ids: int) -> dict:
+    entries = [{"id": number, "bytes": list(text.encode())} for number in ids]
+    return {"choices": [{"delta": {"content": text}, "finish_reason": None, "logprobs": {"content": entries}}]}
+
+
+def last(finish_reason: str, completion_tokens: int) -> list[dict]:
+    end = {"choices": [{"delta": {}, "finish_reason": finish_reason}], "__verbose": {"tokens": [], "id_slot": 2}}
+    return [end, {"choices": [], "usage": {"completion_tokens": completion_tokens}}]
+
+
+@pytest.mark.parametrize(
+    ("reply", "ids"),
+    [
+        ({"__verbose": {"tokens": [5, 6]}, "usage": {"completion_tokens": 2}}, [5, 6]),
+        ({"__verbose": {"tokens": [5]}, "usage": {"completion_tokens": 2}}, None),
+        ({"usage": {"completion_tokens": 2}}, None),
+        ({"__verbose": {"tokens": [5]}}, None),
+        ({"__verbose": {"tokens": []}, "usage": {"completion_tokens": 0}}, []),
+        ([chunk(" a", 5), chunk(" b", 6), *last("length", 2)], [5, 6]),
+        ([chunk(" a", 5), chunk(" b", 6), *last("stop", 3)], [5, 6, UNNAMED_END]),
+        ([chunk(" a", 5), chunk(" b", 6), *last("length", 3)], None),
+        ([chunk(" a", 5), chunk("\N{GRINNING FACE}"), *last("stop", 2)], None),
+        ([chunk(" a"), chunk(" b"), *last("length", 2)], None),
+        ([chunk(" a", 5)], None),
+        ([], None),
+    ],
+    ids=[
+        "whole body", "some missing", "members not known", "no usage", "nothing generated", "stream",
+        "end of turn is not named", "one missing", "half a character held back", "no ids in the stream",
+        "stream cut short", "no stream",
+    ],
+)  # fmt: skip
+def test_generated_ids(reply: dict | list[dict], ids: list[int] | None):
+    assert generated_token_ids(reply) == ids
+
+
+def test_the_slot_that_answered():
+    assert used_slot(last("stop", 1)) == 2
+    assert used_slot({"__verbose": {"id_slot": 0}}) == 0
+    assert used_slot([chunk("a", 1)]) is None
+
+
+def test_members_for_whole_bodies_and_for_streams():
+    assert generated_ids_members(stream=False) == {
+        "verbose": True, "response_fields": ["tokens", "id_slot"], "return_tokens": True,
+    }  # fmt: skip
+    assert generated_ids_members(stream=True) == {
+        "verbose": True, "response_fields": ["tokens", "id_slot"], "n_probs": 1,
+    }  # fmt: skip
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as the test says, and writes the slot file as a llama.cpp server does when asked to."""
+
+    status = 200
+    answer: bytes = b"{}"
+    asked: tuple[str, dict] = ("", {})
+    slot_file: bytes | None = None
+    folder = Path()
+
+    def do_POST(self) -> None:
+        members = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        type(self).asked = (self.path, members)
+        if self.slot_file is not None:
+            (self.folder / members["filename"]).write_bytes(self.slot_file)
+        self.send_response(self.status)
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[str, type[Handler]]]:
+    handler = type("OneHandler", (Handler,), {"folder": tmp_path})
+    with HTTPServer(("127.0.0.1", 0), handler) as http_server:
+        thread = threading.Thread(target=http_server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{http_server.server_port}/v1", handler
+        http_server.shutdown()
+        thread.join()
+
+
+def test_llama_cpp_endpoints_lie_beside_v1(server: tuple[str, type[Handler]]):
+    base_url, handler = server
+    handler.answer = b'{"tokens": [1, 2]}'
+    assert tokenize(base_url, "text") == [1, 2]
+    assert handler.asked == ("/tokenize", {"content": "text", "add_special": True, "parse_special": True})
+    handler.answer = b'{"prompt": "P"}'
+    assert apply_template(base_url.removesuffix("/v1") + "/proxy/v1/", {"messages": []}) == "P"
+    assert handler.asked == ("/proxy/apply-template", {"messages": []})
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "says"),
+    [
+        (400, b'{"error": {"message": "bad template"}}', "/apply-template answers 400: bad template"),
+        (404, b"not \xff here", "/apply-template answers 404: not \N{REPLACEMENT CHARACTER} here"),
+        (501, b'{"error": "no"}', '/apply-template answers 501: {"error": "no"}'),
+    ],
+)
+def test_what_a_refusing_server_says(server: tuple[str, type[Handler]], status: int, answer: bytes, says: str):
+    base_url, handler = server
+    handler.status, handler.answer = status, answer
+    with pytest.raises(TargetError) as caught:
+        apply_template(base_url, {})
+    assert caught.value.message == f"{base_url}: {says}"
+
+
+def test_a_server_that_is_not_there():
+    with pytest.raises(Unreachable) as caught:
+        tokenize("http://127.0.0.1:1/v1", "x")
+    assert caught.value.message == (
+        "http://127.0.0.1:1/v1: /tokenize failed: [Errno 111] Connection refused; is it a llama.cpp server?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "tokens"),
+    [((-1, 1, 3, 7, 8, 9, 0), [7, 8, 9]), ((7, 8), [7, 8]), ((), [])],
+    ids=["packed", "older, plain", "empty slot"],
+)
+def test_what_a_slot_holds(
+    server: tuple[str, type[Handler]], tmp_path: Path, values: tuple[int, ...], tokens: list[int]
+):
+    base_url, handler = server
+    handler.slot_file = struct.pack(f"<3I{len(values)}i", 0x67677371, 4, len(values), *values) + b"state"
+    assert slot_token_ids(base_url, 3, tmp_path) == tokens
+    assert handler.asked == ("/slots/3?action=save", {"filename": "slot-3.bin"})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("slot_file", "says"),
+    [
+        (b"GGUF" + bytes(20), "no slot file of llama.cpp: it begins with 0x46554747"),
+        (b"", "no slot file of llama.cpp: unpack requires a buffer of 12 bytes; is this the server's slot folder?"),
+    ],
+)
+def test_a_file_that_is_no_slot(server: tuple[str, type[Handler]], tmp_path: Path, slot_file: bytes, says: str):
+    base_url, handler = server
+    handler.slot_file = slot_file
+    with pytest.raises(TargetError) as caught:
+        slot_token_ids(base_url, 0, tmp_path)
+    assert caught.value.message == f"{tmp_path / 'slot-0.bin'}: {says}"
