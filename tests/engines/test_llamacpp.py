@@ -9,7 +9,7 @@ import pytest
 
 from hitrate.engines import llamacpp
 from hitrate.engines.llamacpp import LlamaCppEngine, LlamaCppOptions, check_context, default_threads, server_fields
-from hitrate.errors import ContextTooSmall, HitrateError, InputFileError, UsageError
+from hitrate.errors import ContextTooSmall, HitrateError, InputFileError, Unreachable, UsageError
 
 SHARED = "slots share the context: "
 SMALL = "the context of 2,048 tokens is too small: a prompt of about 3,500 does not fit; use --context 4096"
@@ -102,6 +102,20 @@ def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch):
     assert caught.value.message == (
         f"port {port} of 127.0.0.1 cannot be used: Address already in use; choose another with --port (0: a free one)"
     )
+
+
+def test_a_process_that_dies_before_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    dying = tmp_path / "python"
+    dying.write_text("#!/bin/sh\necho Illegal instruction >&2\nexit 7\n")
+    dying.chmod(0o755)
+    monkeypatch.setattr(llamacpp.sys, "executable", str(dying))
+    monkeypatch.setattr(llamacpp, "_check_wheel", lambda: None)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with pytest.raises(Unreachable) as caught:
+        LlamaCppEngine()
+    assert caught.value.message.startswith("llama.cpp did not start with ")
+    assert caught.value.message.endswith(": its process ended with exit code 7")
+    assert caught.value.hint is not None and caught.value.hint.endswith(".log: Illegal instruction")
 
 
 @pytest.mark.parametrize(

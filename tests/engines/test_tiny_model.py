@@ -9,6 +9,7 @@ import pytest
 
 from hitrate.engines import gguf
 from hitrate.engines.tiny_model import MODEL_SHA256, chat_template, tiny_model_bytes, tiny_model_path
+from hitrate.errors import UsageError
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": {"n": 1}}}
 TOOL = {"type": "function", "function": {"name": "look"}}
@@ -45,6 +46,15 @@ def test_the_file_is_written_once_and_mended_when_it_was_damaged(tmp_path: Path,
     path.write_bytes(model[:-1])
     assert tiny_model_path(tmp_path / "new").read_bytes() == model
     assert [entry.name for entry in path.parent.iterdir()] == ["hitrate-tiny-90f8502cf3f4.gguf"]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UsageError) as caught:
+        tiny_model_path(tmp_path / "file" / "cache")
+    assert caught.value.message == (
+        f"the tiny model cannot be written to {tmp_path}/file/cache: Not a directory; free it or set XDG_CACHE_HOME"
+    )
 
 
 def test_the_header(tmp_path: Path):

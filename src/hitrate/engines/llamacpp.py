@@ -201,12 +201,11 @@ class LlamaCppEngine:
         except OSError:
             pass  # The process has ended already: the empty answer below says so.
         line = self._process.stdout.readline()
-        report: Mapping[str, str] = json.loads(line) if line else {"error": "the process ended without an answer"}
-        if "error" in report:
-            self._process.wait()
-            raise Unreachable(
-                f"llama.cpp did not start with {self.model_path}: {report['error']}", hint=self.end_of_log()
-            )
+        report: Mapping[str, str] = json.loads(line) if line else {}
+        if "address" not in report:
+            exit_code = self._process.wait()
+            reason = report.get("error", f"its process ended with exit code {exit_code}")
+            raise Unreachable(f"llama.cpp did not start with {self.model_path}: {reason}", hint=self.end_of_log())
         return report["address"]
 
     def _slot_context(self) -> int:
@@ -293,8 +292,13 @@ def _check_port(port: int) -> None:
 
 def _spawn() -> tuple[Path, subprocess.Popen[bytes]]:
     folder = Path(platformdirs.user_log_dir("hitrate"))
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f"llamacpp-{time.strftime('%Y%m%d-%H%M%S')}-", suffix=".log", dir=folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f"llamacpp-{time.strftime('%Y%m%d-%H%M%S')}-", suffix=".log", dir=folder)
+    except OSError as error:
+        raise UsageError(
+            f"no log can be written to {folder}: {error.strerror}; free it or set XDG_STATE_HOME"
+        ) from error
     with os.fdopen(handle, "wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "hitrate.engines.llamacpp_process"],

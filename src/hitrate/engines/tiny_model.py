@@ -20,6 +20,7 @@ import platformdirs
 from hitrate.engines import gguf
 from hitrate.engines.gguf import Tensor
 from hitrate.engines.vocabulary import END_OF_TEXT, SPECIAL_TOKENS, TURN_END, load_vocabulary
+from hitrate.errors import UsageError
 
 MODEL_NAME = "hitrate-tiny"
 MODEL_SHA256 = "90f8502cf3f4ef306b4144477412a59dfa9ab5df3cac65203b465622414a190b"
@@ -126,18 +127,27 @@ def _words_only(output: Tensor, word_ids: tuple[int, ...]) -> Tensor:
 def tiny_model_path(folder: Path | None = None) -> Path:
     """The model file in `folder` (default: the user's cache folder), written first if it is missing or differs.
 
-    The file appears whole or not at all, so several processes may ask at once.
+    It appears whole or not at all, so several processes may ask at once. Raises UsageError if it cannot be written.
     """
     folder = Path(platformdirs.user_cache_dir("hitrate")) if folder is None else folder
     path = folder / f"{MODEL_NAME}-{MODEL_SHA256[:12]}.gguf"
     if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == MODEL_SHA256:
         return path
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_whole(path, tiny_model_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"the tiny model cannot be written to {folder}: {error.strerror}; free it or set XDG_CACHE_HOME"
+        ) from error
+    return path
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    handle, draft = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(tiny_model_bytes())
+            file.write(data)
         Path(draft).replace(path)
     finally:
         Path(draft).unlink(missing_ok=True)
-    return path
