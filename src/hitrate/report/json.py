@@ -8,8 +8,16 @@ from typing import Any, TextIO
 
 import msgspec
 
+from hitrate.core.comparison import REASONS, Comparison
+from hitrate.core.listings import ModelList
+from hitrate.core.results import SCHEMA_VERSION, STATES, BenchResult, TestResult
+from hitrate.logs.store import RunList
 from hitrate.report.columns import Value
 from hitrate.report.escape import escape_json
+
+TYPES = {"test": TestResult, "bench": BenchResult, "compare": Comparison, "models": ModelList, "runs": RunList}
+
+_SHARES = frozenset({"hit_rate", "hit_rate_a", "hit_rate_b"})
 
 
 def render(value: Value, out: TextIO) -> None:
@@ -25,3 +33,29 @@ def schema(kind: str) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of the output of `kind`: test, bench, compare, models or runs."""
     file = resources.files("hitrate.report") / "schema" / f"{kind}.json"
     return json.loads(file.read_text(encoding="utf-8"))
+
+
+def describe(kind: str) -> dict[str, Any]:
+    """What `schema/{kind}.json` has to hold, from the structs: every field is always written, no other ever is."""
+    described = msgspec.json.schema(TYPES[kind])
+    for definition in described["$defs"].values():
+        properties: dict[str, dict[str, Any]] = definition["properties"]
+        definition["required"] = list(properties)
+        definition["additionalProperties"] = False
+        for name, field in properties.items():
+            field.pop("default", None)
+            if name in _SHARES:
+                number = next(option for option in field.get("anyOf", [field]) if option["type"] == "number")
+                number |= {"minimum": 0, "maximum": 1}
+            elif name == "state":
+                field["enum"] = list(STATES)
+            elif name == "reason":
+                field["enum"] = list(REASONS)
+    top = described["$defs"][described["$ref"].rpartition("/")[2]]["properties"]
+    top["schema_version"] = {"const": SCHEMA_VERSION}
+    top["kind"] = {"const": kind}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"hitrate {kind} --json",
+        **described,
+    }
