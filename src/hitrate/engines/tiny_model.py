@@ -23,7 +23,7 @@ from hitrate.engines.vocabulary import END_OF_TEXT, SPECIAL_TOKENS, TURN_END, lo
 from hitrate.errors import UsageError
 
 MODEL_NAME = "hitrate-tiny"
-MODEL_SHA256 = "90f8502cf3f4ef306b4144477412a59dfa9ab5df3cac65203b465622414a190b"
+MODEL_SHA256 = "46a7c17b37a86a23ae40bd176397bdd2fa8be81be5f84aa744b113aad7061359"
 
 HIDDEN = 128
 LAYERS = 4
