@@ -1,0 +1,204 @@
+"""The hot path: one bare ASGI callable that reads a request, waits for the moments its answer is due, and writes.
+
+All of an answer is prepared while the engine "computes"; what is left at a token's moment is one write. Moments are
+absolute, so a late timer delays one token and not all behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+from hitrate.serve.practice import timeline
+from hitrate.serve.practice.protocol import ARRIVAL, Arrival
+from hitrate.serve.practice.service import Accepted, Service
+from hitrate.serve.practice.timeline import Write
+from hitrate.serve.practice.wire import RESPONSE_ID, Refused, Wire
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+
+class ClientGone(Exception):
+    """The client went away, or the server stops."""
+
+
+class ModelCalls:
+    """Answers the calls of every wire format. One of its `Exchange`s lives as long as a call."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.live: set[Exchange] = set()
+
+    async def __call__(self, wire: Wire, scope: Message, receive: Receive, send: Send) -> None:
+        exchange = Exchange(self.service, wire, scope.get(ARRIVAL) or Arrival(), send)
+        self.live.add(exchange)
+        try:
+            await exchange.run(scope, receive)
+        except ClientGone:
+            pass
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            exchange.arrival.close()
+        finally:
+            self.live.discard(exchange)
+
+    def stop(self) -> None:
+        """End every answer under way."""
+        for exchange in self.live:
+            exchange.arrival.close()
+
+
+class Exchange:
+    """One request and its answer."""
+
+    def __init__(self, service: Service, wire: Wire, arrival: Arrival, send: Send) -> None:
+        self.service = service
+        self.wire = wire
+        self.arrival = arrival
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._response_id = b""
+
+    async def run(self, scope: Message, receive: Receive) -> None:
+        body = await _read(receive)
+        read_ns = self.arrival.read_ns or time.monotonic_ns()
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            accepted = self.service.accept(
+                self.wire,
+                body,
+                headers,
+                now=time.monotonic,
+                read_at=read_ns / 1e9,
+                admitted=self.arrival.wake,
+            )
+        except Refused as refused:
+            await self._refuse(refused)
+            return
+        try:
+            await self._answer(accepted, read_ns)
+        except BaseException:
+            self.service.engine.abort(accepted.job, now=time.monotonic())
+            raise
+        finally:
+            self._run_later_what_is_due_later()
+
+    async def _refuse(self, refused: Refused) -> None:
+        data = self.wire.error(refused)
+        headers: Headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(data))]
+        if refused.retry_after is not None:
+            headers.append((b"retry-after", b"%d" % refused.retry_after))
+        await self._send({"type": "http.response.start", "status": refused.status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": data})
+
+    async def _answer(self, accepted: Accepted, read_ns: int) -> None:
+        job, service = accepted.job, self.service
+        while job.first_token_at is None:
+            await self._wait(None)
+        self._response_id = b"%s-%d" % (self.wire.id_prefix, job.call)
+        answer = service.answer(accepted, created=int(time.time()))
+        pace = timeline.pace_of(time.monotonic(), job.first_token_at, service.options.decode_rate, accepted.faults)
+        if accepted.request.stream:
+            headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
+            await self._start(accepted, headers)
+            writes = timeline.stream(self.wire, answer, pace, accepted.faults)
+            whole = await self._write_all(accepted, writes, read_ns)
+        else:
+            whole = await self._write_body(
+                accepted, timeline.whole_body(self.wire, answer, pace, accepted.faults), read_ns
+            )
+        if whole:
+            service.finish(accepted, now=time.monotonic)
+        else:
+            service.engine.abort(job, now=time.monotonic())
+
+    async def _start(self, accepted: Accepted, headers: Headers) -> None:
+        if not self.service.options.hide_internals:
+            expected = accepted.job.expected_ttft_s or 0.0
+            headers.append((b"x-hitrate-replica", b"%d" % accepted.job.replica))
+            headers.append((b"x-hitrate-expected-ttft-ms", b"%.3f" % (expected * 1000)))
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def _write_all(self, accepted: Accepted, writes: Iterable[Write], read_ns: int) -> bool:
+        """False when a fault ended the answer early."""
+        for write in writes:
+            await self._wait(write.due)
+            if write.first_token:
+                self._first_token(accepted, read_ns)
+            await self._send({"type": "http.response.body", "body": self._identified(write.data), "more_body": True})
+            if write.close:
+                await self._close()
+                return False
+        await self._send({"type": "http.response.body", "body": b""})
+        return "error-after-200" not in accepted.faults
+
+    async def _write_body(self, accepted: Accepted, write: Write, read_ns: int) -> bool:
+        await self._wait(write.due)
+        self._first_token(accepted, read_ns)
+        data = self._identified(write.data)
+        # A body that is cut announces one byte more than it has.
+        length = len(data) + write.close
+        await self._start(accepted, [(b"content-type", b"application/json"), (b"content-length", b"%d" % length)])
+        await self._send({"type": "http.response.body", "body": data, "more_body": write.close})
+        if write.close:
+            await self._close()
+        return not write.close and "error-after-200" not in accepted.faults
+
+    def _first_token(self, accepted: Accepted, read_ns: int) -> None:
+        now_ns = time.monotonic_ns()
+        hidden = self.service.options.hide_internals
+        if not hidden:
+            self._response_id = b"%s-%d-%d" % (self.wire.id_prefix, read_ns, now_ns)
+        self.service.engine.first_token(accepted.job, now=now_ns / 1e9)
+
+    def _identified(self, data: bytes) -> bytes:
+        return data.replace(RESPONSE_ID, self._response_id)
+
+    async def _wait(self, due: float | None) -> None:
+        """Until `due`, or until woken when it is None. Raises ClientGone as soon as the client is."""
+        delay = None if due is None else due - time.monotonic()
+        if not self.arrival.lost and (delay is None or delay > 0):
+            self.arrival.woken = self._loop.create_future()
+            timer = None if delay is None else self._loop.call_later(delay, self.arrival.wake)
+            try:
+                await self.arrival.woken
+            finally:
+                self.arrival.woken = None
+                if timer is not None:
+                    timer.cancel()
+        if self.arrival.lost:
+            raise ClientGone
+
+    async def _close(self) -> None:
+        """Close the connection and wait until it is, so that the server does not think the answer was forgotten."""
+        self.arrival.close()
+        try:
+            await self._wait(None)
+        except ClientGone:
+            return
+
+    def _run_later_what_is_due_later(self) -> None:
+        due = self.service.engine.next_due
+        if due is not None:
+            self._loop.call_later(
+                max(0.0, due - time.monotonic()) + 0.001, lambda: self.service.engine.advance(time.monotonic())
+            )
+
+
+async def _read(receive: Receive) -> bytes:
+    parts = []
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        parts.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    return b"".join(parts)
