@@ -28,35 +28,26 @@ def split_events(slices: Iterable[tuple[int, int, bytes]]) -> list[StreamEvent]:
     behind it: some servers write the two apart, and the token was there with the first. Only looking back from the
     end of the stream, as here, can tell that the line was whole.
     """
-    arrived = [part for part in slices if part[2]]
+    arrived = _with_line_feeds(slices)
     text = b"".join(part[2] for part in arrived)
     position = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
 
     events: list[StreamEvent] = []
-    data: list[bytes] = []
-    data_end = 0
-    current = 0
-    current_end = len(arrived[0][2]) if arrived else 0
-
-    # bytes.splitlines knows LF, CR and CRLF and, unlike str.splitlines, nothing else.
-    lines = text[position:].splitlines(keepends=True)
-    lines.append(b"\n")
-    for line in lines:
-        content = line.rstrip(b"\r\n")
-        if content:
-            value = _data_of(content)
-            if value is not None:
-                data.append(value)
-                data_end = position + len(content)
-        elif data:
-            payload = data[0] if len(data) == 1 else b"\n".join(data)
-            data = []
-            if payload:
-                while current_end < data_end:
-                    current += 1
-                    current_end += len(arrived[current][2])
-                events.append(StreamEvent(arrived[current][0], arrived[current][1], payload))
-        position += len(line)
+    unread = iter(arrived)
+    stamp_ns = read = arrived_end = 0
+    for block in text[position:].split(b"\n\n"):
+        end = position + len(block)
+        if block.startswith(b"data: ") and b"\n" not in block:
+            data, data_end = block[6:], end
+        else:
+            data, length = _data_of(block)
+            data_end = position + length
+        position = end + 2
+        if data:
+            while arrived_end < data_end:
+                stamp_ns, read, piece = next(unread)
+                arrived_end += len(piece)
+            events.append(StreamEvent(stamp_ns, read, data))
     return events
 
 
@@ -65,9 +56,32 @@ def looks_like_events(body: bytes) -> bool:
     return body[:256].removeprefix(BYTE_ORDER_MARK).lstrip().startswith(FIELDS)
 
 
-def _data_of(line: bytes) -> bytes | None:
-    if line.startswith(b"data:"):
-        return line[6:] if line.startswith(b"data: ") else line[5:]
-    if line.startswith(b"{"):
-        return line
-    return b"" if line == b"data" else None
+def _data_of(block: bytes) -> tuple[bytes, int]:
+    """The data of the lines between two blank ones, and where in the block the last data line ends."""
+    data: list[bytes] = []
+    data_end = position = 0
+    for line in block.split(b"\n"):
+        position += len(line)
+        if line.startswith(b"data:"):
+            data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+            data_end = position
+        elif line.startswith(b"{"):
+            data.append(line)
+            data_end = position
+        position += 1
+    return b"\n".join(data), data_end
+
+
+def _with_line_feeds(slices: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:
+    """The slices with every line end as LF, also a CRLF that two reads share."""
+    slices = list(slices)
+    if not any(b"\r" in part[2] for part in slices):
+        return slices
+    unified = []
+    after_return = False
+    for stamp_ns, read, data in slices:
+        if data:
+            rest = data[1:] if after_return and data.startswith(b"\n") else data
+            after_return = data.endswith(b"\r")
+            unified.append((stamp_ns, read, rest.replace(b"\r\n", b"\n").replace(b"\r", b"\n")))
+    return unified

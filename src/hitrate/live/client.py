@@ -209,7 +209,7 @@ class Client:
             return None
         if b"insufficient_quota" in response.body:  # OpenAI's 429 for an empty account: no wait helps
             return None
-        wait = wait_before_retry(response.status, dict(response.headers), tries=tries, now=time())
+        wait = wait_before_retry(response.status, response.headers, tries=tries, now=time())
         return wait if wait is not None and wait <= self._longest_wait_s else None
 
     def _call_of(
@@ -240,7 +240,7 @@ class Client:
             usage=outcome.reading.usage,
             timing=timing,
             reply=outcome.reading.reply,
-            response_headers=kept_response_headers(response.headers),
+            response_headers=kept_response_headers(response.headers.items()),
             waits=waits,
             error=None if outcome.error is None else self._without_secrets(outcome.error),
             raw_usage=outcome.reading.raw_usage,

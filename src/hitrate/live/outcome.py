@@ -81,7 +81,7 @@ def decoded_slices(response: Response) -> tuple[list[Slice], str | None]:
     Servers are asked not to compress. One that does all the same is read, and shows in the kept header
     `content-encoding`: its times include the compressor's wish to fill a block.
     """
-    coding = next((value.strip().lower() for name, value in response.headers if name == "content-encoding"), "")
+    coding = response.headers.get("content-encoding", "").strip().lower()
     if coding in ("", "identity"):
         return response.slices, None
     if coding not in _ZLIB_WINDOWS:
@@ -106,7 +106,7 @@ def refusal_text(response: Response, body: bytes) -> str:
     except ValueError:
         phrase = f"HTTP {status}"
     if 300 <= status < 400:
-        place = next((value for name, value in response.headers if name == "location"), "")
+        place = response.headers.get("location", "")
         return f"{phrase} to {one_line(place.partition('?')[0]) or 'nowhere'}: use that address"
     said = _message_in(body)
     return one_line(said) if said else phrase
@@ -128,8 +128,7 @@ def _reading_error(reading: Reading) -> str | None:
 
 
 def _is_stream(response: Response, body: bytes) -> bool:
-    kind = next((value for name, value in response.headers if name == "content-type"), "")
-    if "event-stream" in kind.lower():
+    if "event-stream" in response.headers.get("content-type", "").lower():
         return not body[:256].lstrip().startswith(b"{")  # an error body under the stream's content type
     return looks_like_events(body)
 

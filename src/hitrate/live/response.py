@@ -17,11 +17,12 @@ class Response:
     `slices` are (stamp_ns, read, body bytes): the stamp is the one handed to `feed`, `read` counts the calls of
     `feed` from 1. It has ended when it is `complete` or has a `fault` (one line); what came before a fault is kept.
     `reusable` says whether the connection can carry another request, `closed_silently` that it ended before any byte
-    came. Informational replies (1xx) are passed over.
+    came; `headers` are to be asked for when it has ended. Informational replies (1xx) are passed over.
     """
 
     __slots__ = (
         "_framed",
+        "_headers",
         "_parser",
         "closed_silently",
         "complete",
@@ -49,6 +50,7 @@ class Response:
         self.fault: str | None = None
         self.closed_silently = False
         self._framed = False
+        self._headers: dict[str, str] | None = None
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
 
     @property
@@ -60,8 +62,12 @@ class Response:
         return b"".join(part[2] for part in self.slices)
 
     @property
-    def headers(self) -> list[tuple[str, str]]:
-        return [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in self.raw_headers]
+    def headers(self) -> dict[str, str]:
+        """By lower-case name; of a repeated header the last value."""
+        if self._headers is None:
+            pairs = self.raw_headers
+            self._headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in pairs}
+        return self._headers
 
     def feed(self, stamp_ns: int, data: bytes) -> bool:
         """Take one read; True when the reply has ended with it. Bytes after the end are not looked at."""
