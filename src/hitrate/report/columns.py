@@ -307,7 +307,13 @@ BENCH_RECORD = (
     *(_from_row(column) for column in (PROMPT, CACHED, EXPECTED, HIT_RATE, TTFT, STATE, PREFILL, _TOTAL, _NOTE)),
 )
 
-_SHORT_BY = Column(key="short_by_tokens", header="short by\ntokens", show=count)
+COMPARE_RECORD = (
+    Column(key="target_a", header="target A", get=lambda record: record.result.a.target),
+    Column(key="target_b", header="target B", get=lambda record: record.result.b.target),
+    *(_from_row(column) for column in (RUN, *COMPARED)),
+    Column(key="short_by_tokens", header="short by\ntokens", show=count, get=lambda record: record.row.short_by_tokens),
+    Column(key="text", header="text", get=lambda record: record.row.text),
+)
 
 
 def records(value: Value) -> Sheet:
@@ -322,8 +328,7 @@ def records(value: Value) -> Sheet:
             made.append(_Record(value, "", value.usage_call))
         return Sheet(columns=BENCH_RECORD, rows=tuple(made))
     if isinstance(value, Comparison):
-        columns = (RUN, *COMPARED, _SHORT_BY, Column(key="text", header="text"))
-        return Sheet(columns=columns, rows=value.calls)
+        return Sheet(columns=COMPARE_RECORD, rows=tuple(_Record(value, call.run, call) for call in value.calls))
     if isinstance(value, ModelList):
         return Sheet(columns=MODELS, rows=value.models)
     command = Column(key="command", header="command")

@@ -215,8 +215,12 @@ def _hit_rate_figure(rates: list[series.TurnSeries], identity: str) -> Figure:
     )
     title = "Share of the prompt that came from cache, turn by turn"
     plot = svg.both_widths(lambda width: svg.hit_rate_plot(rates, width), title, told, identity)
-    gaps = any(len(one.pieces()) > 1 for one in rates)
-    return Figure(title=title, plot=plot, caption="a gap in a line: not reported" if gaps else "")
+    parts = []
+    if any(point.low < point.high for one in rates for point in one.points):
+        parts.append("line: all sessions together; band: from the lowest to the highest session")
+    if any(len(one.pieces()) > 1 for one in rates):
+        parts.append("a gap in a line: not reported")
+    return Figure(title=title, plot=plot, caption="; ".join(parts))
 
 
 def _token_figure(tokens: series.TokenSeries, identity: str) -> Figure:

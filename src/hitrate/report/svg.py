@@ -6,7 +6,7 @@ kept is a disc or a full bar, computed a diamond or a striped bar, not reported 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from markupsafe import Markup, escape
 
@@ -72,10 +72,10 @@ class Drawing:
         )
 
 
-def both_widths(draw: object, title: str, description: str, identity: str) -> Markup:
+def both_widths(draw: Callable[[float], Drawing], title: str, description: str, identity: str) -> Markup:
     """`draw(width)` at both widths; the style sheet shows the one that fits, and so does a screen reader."""
     return Markup("").join(
-        draw(width).svg(title, description, f"{identity}-{name}", name)  # type: ignore[operator]
+        draw(width).svg(title, description, f"{identity}-{name}", name)
         for name, width in (("wide", WIDE), ("narrow", NARROW))
     )
 
@@ -158,7 +158,6 @@ def hit_rate_plot(series: Sequence[TurnSeries], width: float) -> Drawing:
     for turn in axis_numbers(first, last, int(box[2] / 24)):
         drawing.text(x_of(turn), bottom + 18, str(turn), "tick", "middle")
     drawing.text(left - 8, bottom + 18, "turn", "muted", "end")
-    taken: list[float] = []
     for number, one in enumerate(series):
         for piece in one.pieces():
             _band(drawing, [(x_of(p.turn), y_of(p.low), y_of(p.high)) for p in piece], f"band-{number % 2}")
@@ -168,18 +167,13 @@ def hit_rate_plot(series: Sequence[TurnSeries], width: float) -> Drawing:
             drawing.add("path", d=path, class_=f"curve-{number % 2}")
         for point in one.points:
             _run_mark(drawing, x_of(point.turn), y_of(point.rate), number, size=min(1.0, pitch / 22))
-        label_y = bottom + 48 + _LINE * number if narrow else _free(y_of(one.points[-1].rate) + 4, taken)
-        label_x = left + 14 if narrow else left + box[2] + 10
+    ends = [y_of(one.points[-1].rate) for one in series]
+    for number, (one, y) in enumerate(zip(series, _label_heights(ends, bottom, narrow=narrow), strict=True)):
+        x = left + (18 if narrow else box[2] + 10)
         if narrow:
-            _run_mark(drawing, left + 4, label_y - 4, number)
-        drawing.text(label_x, label_y, one.name, f"label strong run-{number % 2}")
-        if one.sessions > 1:
-            sessions, band = f"{one.sessions:,} sessions", "band: lowest to highest"
-            if narrow:
-                drawing.text(label_x + 8.0 * len(one.name) + 4, label_y, f"{sessions}, {band}", "label muted")
-            else:
-                for words in (sessions, band):
-                    drawing.text(label_x, _free(label_y + 16, taken), words, "label muted")
+            _run_mark(drawing, left + 4, y - 4, number)
+        sessions = f", {one.sessions:,} sessions" if one.sessions > 1 else ""
+        drawing.text(x, y, one.name + sessions, f"label strong run-{number % 2}")
     return drawing
 
 
@@ -235,7 +229,12 @@ def token_plot(series: TokenSeries, width: float) -> Drawing:
 
 
 def _token_labels(
-    drawing: Drawing, series: TokenSeries, box: tuple[float, float, float, float], y_of: object, *, narrow: bool
+    drawing: Drawing,
+    series: TokenSeries,
+    box: tuple[float, float, float, float],
+    y_of: Callable[[float], float],
+    *,
+    narrow: bool,
 ) -> None:
     """Words beside the last bar where there is room, otherwise a key below."""
     left, top, width, height = box
@@ -249,10 +248,9 @@ def _token_labels(
         entries.append(("unknown", "not reported", last.prompt_tokens / 4))
     if any(bar.expected_cached_tokens is not None for bar in series.bars):
         entries.append(("notch", "expected by the rule", last.expected_cached_tokens or 0))
-    taken: list[float] = []
-    for number, (kind, words, tokens) in enumerate(entries):
-        x = left if narrow else left + width + 10
-        y = top + height + 48 + _LINE * number if narrow else _free(y_of(tokens) + 4, taken)  # type: ignore[operator]
+    x = left if narrow else left + width + 10
+    wanted = [y_of(tokens) for _, _, tokens in entries]
+    for (kind, words, _), y in zip(entries, _label_heights(wanted, top + height, narrow=narrow), strict=True):
         if kind == "notch":
             drawing.line(x, y - 4, x + 14, y - 4, "notch")
         else:
@@ -276,12 +274,17 @@ def _left(scale: Sequence[float]) -> float:
     return 14.0 + 7.6 * max(4, *(len(f"{value:,.10g}") for value in scale))
 
 
-def _free(y: float, taken: list[float]) -> float:
-    """The nearest height from `y` downwards that keeps a line's distance from every label so far; it is then taken."""
-    while any(abs(y - other) < _LINE - 2 for other in taken):
-        y += 2
-    taken.append(y)
-    return y
+def _label_heights(wanted: Sequence[float], bottom: float, *, narrow: bool) -> list[float]:
+    """Base lines of labels: as near to the wanted heights as they go without touching, or a list below the plot."""
+    if narrow:
+        return [bottom + 48 + _LINE * number for number in range(len(wanted))]
+    heights: dict[int, float] = {}
+    lowest = bottom + 4 - _LINE * (len(wanted) - 1)
+    previous = 0.0
+    for number in sorted(range(len(wanted)), key=lambda number: wanted[number]):
+        previous = heights[number] = max(min(wanted[number] + 4, lowest), previous + _LINE)
+        lowest += _LINE
+    return [heights[number] for number in range(len(wanted))]
 
 
 def _ms(value: float) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from hitrate.core.comparison import Comparison, Side
-from hitrate.core.results import BenchResult, BenchRow, Expectation, Interval, Measurement, TestResult
+from hitrate.core.results import Aggregate, BenchResult, BenchRow, Expectation, Interval, Measurement, TestResult
 from hitrate.report import columns
 from hitrate.report.columns import Value, count, milliseconds, percent, times
 
@@ -55,6 +55,8 @@ def _name(side: Side) -> str:
 
 def _test_lines(result: TestResult) -> Iterator[Line]:
     yield Line("aggregate", aggregate(result))
+    if text := _cold_and_warm(result.aggregate):
+        yield Line("aggregate", text)
     if below := _below_expectation(result):
         yield Line("note", below)
     if result.verdict.text:
@@ -77,11 +79,13 @@ def aggregate(result: TestResult) -> str:
         text += f", {count(sums.not_reported)} not reported"
     if sums.failed:
         text += f", {count(sums.failed)} failed"
-    if sums.ttft_cold_p50_ms is not None and sums.ttft_warm_p50_ms is not None:
-        text += (
-            f"; TTFT p50 cold {milliseconds(sums.ttft_cold_p50_ms)} ms, warm {milliseconds(sums.ttft_warm_p50_ms)} ms"
-        )
     return text
+
+
+def _cold_and_warm(sums: Aggregate) -> str | None:
+    figures = (("cold", sums.ttft_cold_p50_ms), ("warm", sums.ttft_warm_p50_ms))
+    known = [f"{name} {milliseconds(value)} ms" for name, value in figures if value is not None]
+    return f"TTFT p50 {', '.join(known)}" if known else None
 
 
 def _below_expectation(result: TestResult) -> str | None:
@@ -150,6 +154,9 @@ def _common_lines(
         yield Line("expectation", text)
     if text := measurement(measured):
         yield Line("measurement", text)
+    if measured.retries:
+        waited = f"after {times(measured.waited_s)} s of waiting in all"
+        yield Line("measurement", f"{count(measured.retries)} repeated tries {waited}")
     if cost_usd is not None:
         yield Line("cost", f"cost about ${cost_usd:.4f}")
     yield from (Line("warning", text) for text in warnings)
@@ -172,8 +179,6 @@ def measurement(measured: Measurement) -> str | None:
         parts.append(f"{count(measured.late_first_reads)} of {count(measured.calls)} TTFTs are upper bounds")
     if measured.achieved_concurrency is not None and measured.asked_concurrency is not None:
         parts.append(f"concurrency {times(measured.achieved_concurrency)} of {count(measured.asked_concurrency)}")
-    if measured.retries:
-        parts.append(f"{count(measured.retries)} calls repeated after {times(measured.waited_s)} s of waiting")
     return f"this run's own error: {', '.join(parts)}" if parts else None
 
 
