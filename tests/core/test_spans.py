@@ -53,7 +53,7 @@ def test_values_without_children(text):
         ("\ufeff", "line 1 column 2"),
         ('{"a":}', "line 1 column 6"),
         ('{"a" 1}', "line 1 column 6"),
-        ('{"a":1,}', "line 1 column 8"),
+        ('{"a":1,}', "line 1 column [78]"),  # the comma from Python 3.13 on, the bracket before
         ('{"a":1 "b":2}', "line 1 column 8"),
         ("{a:1}", "line 1 column 2"),
         ("[1,2", "line 1 column 5"),

@@ -128,6 +128,14 @@ def call_piece(index, **members):
             {"role": "assistant", "content": "Hi", "reasoning": "ab"},
         ),
         (
+            "null and empty lists are nothing",
+            [
+                {"role": "assistant", "content": None, "refusal": None, "tool_calls": None, "function_call": None},
+                {"content": "Hi", "tool_calls": [], "reasoning_details": [], "audio": None, "annotations": []},
+            ],
+            {"role": "assistant", "content": "Hi"},
+        ),
+        (
             "a character cut in two",
             [{"content": "a\ud83d"}, {"content": "\ude00b"}],
             {"role": "assistant", "content": "a😀b"},
@@ -457,6 +465,27 @@ anything = st.recursive(
     ),
     max_leaves=20,
 )
+
+
+odd = st.sampled_from([None, "", "x", 0, 1, True, [], ["x"], {}])
+functions = odd | st.dictionaries(st.sampled_from(["name", "arguments", "extra"]), odd)
+odd_calls = (
+    odd | st.dictionaries(st.sampled_from(["id", "index", "type"]), odd) | functions.map(lambda one: {"function": one})
+)
+details = odd | st.dictionaries(st.sampled_from(["index", "type", "text", "data"]), odd)
+deltas = st.dictionaries(st.sampled_from(["role", "content", "refusal", "reasoning", "note"]), odd) | st.one_of(
+    functions.map(lambda one: {"function_call": one}),
+    st.lists(odd_calls, max_size=3).map(lambda some: {"tool_calls": some}),
+    st.lists(details, max_size=3).map(lambda some: {"reasoning_details": some}),
+    st.lists(details, max_size=3).map(lambda some: {"content": some}),
+)
+
+
+@given(pieces=st.lists(deltas, max_size=5))
+def test_deltas_of_any_shape_never_raise_and_can_be_sent_back(pieces):
+    found = read(*(chunk(piece) for piece in pieces), DONE)
+    if found.reply is not None:
+        CHAT.build(model="m", messages=[found.reply.message])
 
 
 @given(objects=st.lists(anything, max_size=4))

@@ -1,8 +1,9 @@
 """Puts an assistant message together from stream deltas, so that it can be sent back as the server would have sent it.
 
 Known strings and unknown strings are concatenated, tool calls are joined by index with their arguments byte for byte,
-reasoning details are joined by index and type, other unknown fields keep the last value. A field that only ever came
-as null stays null.
+reasoning details are joined by index and type, other unknown fields keep the last value. In a delta null and [] mean
+"nothing in this piece": a field that only came so is left out, since servers refuse `tool_calls: null` in a request.
+Content is the exception: null is what an answer of tool calls alone has there.
 """
 
 from __future__ import annotations
@@ -82,26 +83,27 @@ class MessageBuilder:
 
     def add(self, delta: Mapping[str, Any]) -> None:
         for name, value in delta.items():
-            if value is None:
+            if name == "content":
                 self._fields.setdefault(name, None)
-            elif name == "content":
-                self._fields[name] = None
-                self._content.extend(value if isinstance(value, list) else [value])
+                self._content.extend(value if isinstance(value, list) else [] if value is None else [value])
+            elif value is None or value == []:
+                continue
             elif name == "tool_calls" and isinstance(value, list):
                 self._fields.setdefault(name, None)
                 for piece in value:
                     if isinstance(piece, dict):
                         self._add_call(piece)
             elif name == "function_call" and isinstance(value, dict):
-                _join_function(self._call_fields(name), value)
+                _join_function(_object_at(self._fields, name), value)
             elif name == "reasoning_details" and isinstance(value, list):
                 self._fields.setdefault(name, None)
                 for piece in value:
-                    self._add_detail(piece)
+                    if isinstance(piece, dict):
+                        self._add_detail(piece)
             elif isinstance(value, str) and name not in _WHOLE:
                 self._fields.setdefault(name, None)
                 self._strings.setdefault(name, []).append(value)
-            elif value != "" or name not in self._fields:
+            elif value != "":
                 self._fields[name] = value
 
     def message(self) -> dict[str, Any] | None:
@@ -114,26 +116,19 @@ class MessageBuilder:
             elif name == "content":
                 value = _joined_content(self._content)
             elif name == "tool_calls":
-                value = [_whole_call(self._calls[key]) for key in sorted(self._calls)] or value
-            elif name == "function_call" and value is not None:
-                value = _whole_function(value)
+                value = [_whole_call(self._calls[key]) for key in sorted(self._calls)]
+            elif name == "function_call" and isinstance(value, dict):
+                value = _joined_pieces(value)
             elif name == "reasoning_details":
-                value = [_joined_pieces(piece) for piece in self._details] or value
+                value = [_joined_pieces(piece) for piece in self._details]
             message[name] = value
-        if not message["role"]:
-            message["role"] = "assistant"
         return message
-
-    def _call_fields(self, name: str) -> dict[str, Any]:
-        if self._fields.get(name) is None:
-            self._fields[name] = {}
-        return self._fields[name]
 
     def _add_call(self, piece: dict[str, Any]) -> None:
         call = self._calls.setdefault(self._call_key(piece), {})
         for name, value in piece.items():
             if name == "function" and isinstance(value, dict):
-                _join_function(call.setdefault(name, {}), value)
+                _join_function(_object_at(call, name), value)
             elif name == "id" and call.get("id"):
                 continue  # some servers give every piece an id of its own; the first is the call's
             elif name != "index" and (value not in (None, "") or name not in call):
@@ -154,9 +149,7 @@ class MessageBuilder:
         self._last_call = (index, ordinal)
         return self._last_call
 
-    def _add_detail(self, piece: Any) -> None:
-        if not isinstance(piece, dict):
-            return
+    def _add_detail(self, piece: dict[str, Any]) -> None:
         place = piece.get("index"), piece.get("type")
         known = None
         if place[0] is not None:
@@ -184,6 +177,13 @@ def _joined_pieces(detail: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _object_at(holder: dict[str, Any], name: str) -> dict[str, Any]:
+    """The object under `name`, a new one in place of anything else."""
+    if not isinstance(holder.get(name), dict):
+        holder[name] = {}
+    return holder[name]
+
+
 def _join_function(function: dict[str, Any], piece: dict[str, Any]) -> None:
     for name, value in piece.items():
         if name == "arguments" and isinstance(value, str):
@@ -191,20 +191,16 @@ def _join_function(function: dict[str, Any], piece: dict[str, Any]) -> None:
             if not isinstance(pieces, _Pieces):
                 pieces = function[name] = _Pieces()
             pieces.append(value)
-        elif name == "name" and isinstance(value, str) and function.get(name):
+        elif name == "name" and isinstance(value, str) and isinstance(function.get(name), str):
             # Some servers repeat the whole name in every piece, others split it.
             function[name] += value if value != function[name] else ""
         elif value is not None or name not in function:
             function[name] = value
 
 
-def _whole_function(function: dict[str, Any]) -> dict[str, Any]:
-    return _joined_pieces(function)
-
-
 def _whole_call(call: dict[str, Any]) -> dict[str, Any]:
     function = call.get("function")
-    return {**call, "function": _whole_function(function)} if isinstance(function, dict) else dict(call)
+    return {**call, "function": _joined_pieces(function)} if isinstance(function, dict) else dict(call)
 
 
 def _joined_content(pieces: list[str | dict[str, Any]]) -> Any:
