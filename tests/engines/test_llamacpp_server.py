@@ -11,16 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from hitrate.core.model import StreamEvent
 from hitrate.engines.llamacpp import LlamaCppEngine
-from hitrate.engines.llamacpp_tokens import (
-    apply_template,
-    generated_ids_members,
-    generated_token_ids,
-    prompt_token_ids,
-    slot_token_ids,
-    used_slot,
-)
 from hitrate.errors import Unreachable
+from hitrate.targets.dialects.openai_chat import OpenAIChat
+from hitrate.tokens.llamacpp import apply_template, generated_ids_members, prompt_token_ids, slot_token_ids, used_slot
 
 pytestmark = pytest.mark.engine
 pytest.importorskip("xllamacpp", reason="needs the extra `engine`")
@@ -141,9 +136,12 @@ def test_token_ids_are_the_ones_the_server_works_with(engine: LlamaCppEngine, bo
     chunks = stream(engine, {**body, **generated_ids_members(stream=True)})
     assert counts(reply)[0] == len(prompt)
     assert counts(chunks[-1]) == (len(prompt), len(prompt) - 1)
-    for answer in (reply, chunks):
-        generated = generated_token_ids(answer)
-        assert generated is not None and len(generated) == 8
+    whole = OpenAIChat().read_body(json.dumps(reply).encode())
+    streamed = OpenAIChat().read_stream([StreamEvent(0, 0, json.dumps(chunk).encode()) for chunk in chunks])
+    for reading in (whole, streamed):
+        assert reading.reply is not None and reading.reply.token_ids is not None
+        generated = reading.reply.token_ids
+        assert len(generated) == 8
     slot = used_slot(chunks)
     assert slot is not None
     assert slot_token_ids(engine.base_url, slot, engine.slot_folder) == [*prompt, *generated][:-1]

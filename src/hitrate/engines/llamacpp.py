@@ -146,7 +146,7 @@ class LlamaCppEngine:
 
     @property
     def slot_folder(self) -> Path:
-        """Where the server saves slots, see `llamacpp_tokens.slot_token_ids`; gone after `stop()`."""
+        """Where the server saves slots, see `hitrate.tokens.llamacpp.slot_token_ids`; gone after `stop()`."""
         return Path(self._slot_folder.name)
 
     @property

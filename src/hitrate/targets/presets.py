@@ -64,6 +64,10 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether and how cached tokens are reported, with the flag that turns it on."""
     not_accepted: tuple[str, ...] = ()
     """Request members this target refuses."""
+    extra: dict[str, Any] = {}
+    """Body members that go with every call, for what this target tells only when asked."""
+    spills_over: bool = False
+    """Whether a high rate of one prefix sends calls to further machines (OpenAI: above about 15 a minute)."""
     max_tokens_member: str = "max_tokens"
     """The body member that limits the reply."""
     source: str = ""

@@ -15,6 +15,7 @@ import msgspec
 from hitrate.core.model import Reading, Reply, StreamEvent, Usage
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.targets.dialects import openai_prompt
+from hitrate.targets.dialects.generated_ids import GeneratedIds
 from hitrate.targets.dialects.openai_deltas import MessageBuilder, carries_token, reasoning_text, visible_text
 from hitrate.targets.dialects.openai_usage import read_usage
 
@@ -157,7 +158,7 @@ class _Reader:
         self._whole: dict[str, Any] | None = None
         self._reports: dict[str, Any] = {}
         self._token_events: list[int] = []
-        self._token_ids: list[int] = []
+        self._generated = GeneratedIds()
         self._first_content: int | None = None
         self._finish_reason: str | None = None
         self._model: str | None = None
@@ -174,7 +175,7 @@ class _Reader:
         self._model = _text(answer.get("model")) or self._model
         self._id = _text(answer.get("id")) or self._id
         choice = _first_choice(answer.get("choices"))
-        self._token_ids.extend(_token_ids(answer, choice))
+        self._generated.take(answer, choice)
         if choice is None:
             return
         if self._reports.get("usage") is None and choice.get("usage") is not None:
@@ -197,7 +198,7 @@ class _Reader:
         raw_usage = self._reports.get("usage")
         more = f" (and {len(self._faults) - 1} more)" if len(self._faults) > 1 else ""
         return Reading(
-            reply=self._reply(),
+            reply=self._reply(usage.output_tokens),
             usage=usage,
             raw_usage=raw_usage if isinstance(raw_usage, dict) else None,
             first_token=self._token_events[0] if self._token_events else None,
@@ -207,21 +208,22 @@ class _Reader:
             fault=self._faults[0] + more if self._faults else None,
         )
 
-    def _reply(self) -> Reply | None:
+    def _reply(self, output_tokens: int | None) -> Reply | None:
         message = self._builder.message() or self._whole
         if message is None:
             return None
         blocks = (self._reports.get(name) for name in _SERVER_BLOCKS)
         calls = message.get("tool_calls")
+        text = visible_text(message.get("content"))
         return Reply(
             message=message,
-            text=visible_text(message.get("content")),
+            text=text,
             reasoning=reasoning_text(message),
             tool_calls=tuple(call for call in calls if isinstance(call, dict)) if isinstance(calls, list) else (),
             finish_reason=self._finish_reason,
             model=self._model,
             response_id=self._id,
-            token_ids=tuple(self._token_ids) or None,
+            token_ids=self._generated.all(output_tokens, self._finish_reason, text),
             server_timings=next((block for block in blocks if isinstance(block, dict)), None),
         )
 
@@ -235,14 +237,3 @@ def _first_choice(choices: Any) -> dict[str, Any] | None:
     if not isinstance(choices, list):
         return None
     return next((one for one in choices if isinstance(one, dict) and not one.get("index")), None)
-
-
-def _token_ids(answer: Mapping[str, Any], choice: Mapping[str, Any] | None) -> list[int]:
-    """Generated token ids where the engine gives them: vLLM `return_token_ids` on the choice, llama.cpp `tokens` in its
-    `__verbose` block or beside the choices."""
-    verbose = answer.get("__verbose")
-    for holder, name in ((choice, "token_ids"), (verbose, "tokens"), (answer, "tokens")):
-        ids = holder.get(name) if isinstance(holder, Mapping) else None
-        if isinstance(ids, list) and ids and all(type(one) is int for one in ids):
-            return ids
-    return []

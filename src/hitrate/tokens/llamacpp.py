@@ -1,8 +1,7 @@
 """The token ids that a llama.cpp server really works with, for predictions that are exact.
 
 Prompt: `prompt_token_ids` gives the ids that /v1/chat/completions makes of the same body, by the server's own template
-and tokeniser. Reply: add `generated_ids_members(stream=...)` to the request and hand what came back to
-`generated_token_ids`. A slot: `slot_token_ids` reads what a slot holds, which is what the next prompt is matched with.
+and tokeniser. Reply: add `generated_ids_members(stream=...)` to the request, and `Reply.token_ids` has them. A slot: `slot_token_ids` reads what a slot holds, which is what the next prompt is matched with.
 Every function here is an extra request: keep them off the path that is timed.
 """
 
@@ -17,8 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hitrate.errors import TargetError, Unreachable
-
-UNNAMED_END = -1
 
 _SLOT_FILE_MAGIC = 0x67677371
 """LLAMA_STATE_SEQ_MAGIC, "ggsq", in llama.cpp's include/llama.h."""
@@ -52,42 +49,6 @@ def generated_ids_members(*, stream: bool) -> dict[str, Any]:
     """
     members: dict[str, Any] = {"verbose": True, "response_fields": ["tokens", "id_slot"]}
     return members | ({"n_probs": 1} if stream else {"return_tokens": True})
-
-
-def generated_token_ids(reply: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[int] | None:
-    """Ids of all generated tokens, from a whole body or from the chunks of a stream; None if some are missing.
-
-    As many as `usage.completion_tokens` says. A stream never names the end-of-turn token; UNNAMED_END takes its place,
-    which does no harm: it is never computed on, so no cache holds it. A stream also drops the id of a token whose
-    text was held back (half a character, the marks of a tool call); then only `slot_token_ids` can tell.
-    """
-    if isinstance(reply, Mapping):
-        ids = list((reply.get("__verbose") or {}).get("tokens") or ())
-        return ids if len(ids) == _completion_tokens([reply]) else None
-    choices = [choice for chunk in reply for choice in chunk.get("choices") or ()]
-    entries = [entry for choice in choices for entry in (choice.get("logprobs") or {}).get("content") or ()]
-    ids = [entry["id"] for entry in entries if "id" in entry]
-    missing = (_completion_tokens(reply) or 0) - len(ids)
-    if missing == 0 and ids:
-        return ids
-    stopped = any(choice.get("finish_reason") == "stop" for choice in choices)
-    if missing == 1 and stopped and _text_of_entries(entries) == _text_of_deltas(choices):
-        return [*ids, UNNAMED_END]
-    return None
-
-
-def _completion_tokens(chunks: Sequence[Mapping[str, Any]]) -> int | None:
-    counts = [chunk["usage"].get("completion_tokens") for chunk in chunks if chunk.get("usage")]
-    return counts[-1] if counts else None
-
-
-def _text_of_entries(entries: Sequence[Mapping[str, Any]]) -> str:
-    return b"".join(bytes(entry.get("bytes") or ()) for entry in entries).decode("utf-8", "replace").strip()
-
-
-def _text_of_deltas(choices: Sequence[Mapping[str, Any]]) -> str:
-    deltas = [choice.get("delta") or {} for choice in choices]
-    return "".join(delta.get("content") or "" for delta in deltas).strip()
 
 
 def used_slot(reply: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> int | None:
@@ -124,14 +85,26 @@ def slot_token_ids(base_url: str, slot: int, slot_folder: Path) -> list[int]:
     return packed[:length]
 
 
+def slot_sizes(base_url: str) -> dict[str, int]:
+    """How many slots the server has and how many tokens each can hold, named as `caches.slots.SlotCache` takes them."""
+    slots = _ask("GET", base_url, "/slots", None)
+    return {"slots": len(slots), "context_per_slot": int(slots[0]["n_ctx"])}
+
+
 def _post(base_url: str, path: str, members: Mapping[str, Any]) -> dict[str, Any]:
-    """POST to llama.cpp's own endpoints, which lie beside /v1, not under it."""
+    result: dict[str, Any] = _ask("POST", base_url, path, members)
+    return result
+
+
+def _ask(method: str, base_url: str, path: str, members: Mapping[str, Any] | None) -> Any:
+    """llama.cpp's own endpoints lie beside /v1, not under it."""
     address = urlsplit(base_url)
     prefix = address.path.rstrip("/").removesuffix("/v1")
     kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
     connection = kind(address.netloc, timeout=120)
+    body = None if members is None else json.dumps(members)
     try:
-        connection.request("POST", prefix + path, json.dumps(members), {"Content-Type": "application/json"})
+        connection.request(method, prefix + path, body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         status, text = response.status, response.read()
     except (OSError, http.client.HTTPException) as error:
@@ -140,8 +113,7 @@ def _post(base_url: str, path: str, members: Mapping[str, Any]) -> dict[str, Any
         connection.close()
     if status != 200:
         raise TargetError(f"{base_url}: {path} answers {status}: {_reason(text)}")
-    result: dict[str, Any] = json.loads(text)
-    return result
+    return json.loads(text)
 
 
 def _reason(text: bytes) -> str:

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hitrate.engines.llamacpp_tokens import (
-    UNNAMED_END,
+from hitrate.tokens.llamacpp import (
     apply_template,
     generated_ids_members,
-    generated_token_ids,
     slot_token_ids,
     tokenize,
     used_slot,
@@ -21,46 +19,10 @@ from hitrate.engines.llamacpp_tokens import (
 from hitrate.errors import TargetError, Unreachable
 
 
-def chunk(text: str, *ids: int) -> dict:
-    entries = [{"id": number, "bytes": list(text.encode())} for number in ids]
-    return {"choices": [{"delta": {"content": text}, "finish_reason": None, "logprobs": {"content": entries}}]}
-
-
-def last(finish_reason: str, completion_tokens: int) -> list[dict]:
-    end = {"choices": [{"delta": {}, "finish_reason": finish_reason}], "__verbose": {"tokens": [], "id_slot": 2}}
-    return [end, {"choices": [], "usage": {"completion_tokens": completion_tokens}}]
-
-
-@pytest.mark.parametrize(
-    ("reply", "ids"),
-    [
-        ({"__verbose": {"tokens": [5, 6]}, "usage": {"completion_tokens": 2}}, [5, 6]),
-        ({"__verbose": {"tokens": [5]}, "usage": {"completion_tokens": 2}}, None),
-        ({"usage": {"completion_tokens": 2}}, None),
-        ({"__verbose": {"tokens": [5]}}, None),
-        ({"__verbose": {"tokens": []}, "usage": {"completion_tokens": 0}}, []),
-        ([chunk(" a", 5), chunk(" b", 6), *last("length", 2)], [5, 6]),
-        ([chunk(" a", 5), chunk(" b", 6), *last("stop", 3)], [5, 6, UNNAMED_END]),
-        ([chunk(" a", 5), chunk(" b", 6), *last("length", 3)], None),
-        ([chunk(" a", 5), chunk("\N{GRINNING FACE}"), *last("stop", 2)], None),
-        ([chunk(" a"), chunk(" b"), *last("length", 2)], None),
-        ([chunk(" a", 5)], None),
-        ([], None),
-    ],
-    ids=[
-        "whole body", "some missing", "members not known", "no usage", "nothing generated", "stream",
-        "end of turn is not named", "one missing", "half a character held back", "no ids in the stream",
-        "stream cut short", "no stream",
-    ],
-)  # fmt: skip
-def test_generated_ids(reply: dict | list[dict], ids: list[int] | None):
-    assert generated_token_ids(reply) == ids
-
-
 def test_the_slot_that_answered():
-    assert used_slot(last("stop", 1)) == 2
+    assert used_slot([{"choices": []}, {"__verbose": {"tokens": [], "id_slot": 2}}]) == 2
     assert used_slot({"__verbose": {"id_slot": 0}}) == 0
-    assert used_slot([chunk("a", 1)]) is None
+    assert used_slot([{"choices": []}]) is None
 
 
 def test_members_for_whole_bodies_and_for_streams():
