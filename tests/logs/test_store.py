@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -216,6 +219,20 @@ def test_a_run_that_was_cut_off_keeps_its_calls_and_has_no_result(tmp_path):
         with pytest.raises(UsageError, match=f"run {run} was cut off before it had a result; its calls are stored"):
             later.result(run)
     store.close()
+
+
+def test_a_killed_process_loses_nothing_it_had_added(tmp_path):
+    path = tmp_path / "runs.sqlite3"
+    script = (
+        "import os, signal, sys; from hitrate.logs.store import Store; from hitrate.core.model import Call;"
+        "store = Store.open(sys.argv[1]); run = store.begin_run('test', 'practice', None, 'hitrate', 'now');"
+        "[store.add_call(run, Call(target='practice', dialect='d', body=b'%d' % n)) for n in range(3)];"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", script, str(path)]).returncode == -signal.SIGKILL
+    with Store.open(path) as store:
+        (run,) = store.runs()
+        assert [call.body for call in store.calls(run.id)] == [b"0", b"1", b"2"]
 
 
 # --- safety ------------------------------------------------------------------------------------------------------
