@@ -23,7 +23,7 @@ def last(finish_reason: str, completion_tokens: int) -> list[dict]:
         ({"__verbose": {"tokens": [5, 6]}, "usage": {"completion_tokens": 2}}, [5, 6]),
         ({"__verbose": {"tokens": [5]}, "usage": {"completion_tokens": 2}}, None),
         ({"usage": {"completion_tokens": 2}}, None),
-        ({"__verbose": {"tokens": [5]}}, None),
+        ({"__verbose": {"tokens": [5]}}, [5]),
         ([chunk(" a", 5), chunk(" b", 6), *last("length", 2)], [5, 6]),
         ([chunk(" a", 5), chunk(" b", 6), *last("stop", 3)], [5, 6, UNNAMED_END]),
         ([chunk(" a", 5), chunk(" b", 6), *last("length", 3)], None),

@@ -37,9 +37,14 @@ class GeneratedIds:
                 self._texts.append(_bytes(entry.get("bytes")))
 
     def all(self, output_tokens: int | None, finish_reason: str | None, text: str) -> tuple[int, ...] | None:
-        """All ids of a reply of that many tokens, or None when some are missing or the number is not known."""
-        if not self._ids or output_tokens is None:
+        """All ids of a reply of that many tokens, or None when some are missing.
+
+        Lists of ids are whole by their engines' word; ids beside log probabilities are so only if their number fits.
+        """
+        if not self._ids or (output_tokens is None and self._texts):
             return None
+        if output_tokens is None:
+            return tuple(self._ids)
         missing = output_tokens - len(self._ids)
         if missing == 0:
             return tuple(self._ids)
