@@ -50,6 +50,44 @@ def test_a_session_keeps_its_connection(run):
     assert [call.timing.connect_s is None for call in calls] == [False, False, True, True, True]
 
 
+def test_the_connection_of_an_ended_session_serves_the_next(run):
+    async def main():
+        server = WireServer(*[stream(*WHOLE)] * 3)
+        async with server, Client(server.url, target="t", dialect=OpenAIChat()) as client:
+            await client.call(b"{}", session="a")
+            await client.call(b"{}", session="b")
+            client.end_session("a")
+            await client.call(b"{}", session="c")
+        assert server.connections_of_requests == [1, 2, 1]
+
+    run(main())
+
+
+def test_calls_of_one_session_at_once_each_have_a_connection(run):
+    async def main():
+        server = WireServer(*[stream(*WHOLE)] * 3)
+        async with server, Client(server.url, target="t", dialect=OpenAIChat()) as client:
+            calls = await asyncio.gather(*(client.call(b"{}", session="a") for _ in range(3)))
+        assert [call.error for call in calls] == [None] * 3
+        assert sorted(server.connections_of_requests) == [1, 2, 3]
+
+    run(main())
+
+
+def test_a_call_cancelled_while_it_waits_for_a_place_takes_nothing_with_it(run):
+    async def main():
+        server = WireServer([STREAM, SILENCE], stream(*WHOLE))
+        async with server, Client(server.url, target="t", dialect=OpenAIChat(), max_connections=1) as client:
+            holder, waiting, last = (asyncio.create_task(client.call(b"{}")) for _ in range(3))
+            while not server.requests:
+                await asyncio.sleep(0)
+            waiting.cancel()
+            holder.cancel()
+            assert (await last).error is None
+
+    run(main())
+
+
 def test_calls_without_a_session_share_a_connection(run):
     server = WireServer(*[stream(*WHOLE)] * 3)
     run(calls_of(server, "", "", ""))
