@@ -178,6 +178,11 @@ def test_empty_results_have_a_page_too(test_result):
     assert Page(page(empty)).all("svg") == []
 
 
+def test_a_page_without_a_title_names_what_it_holds(bench_result, test_result, comparison):
+    assert "<h1>Bench and test of practice</h1>" in page(bench_result, test_result)
+    assert "<h1>Compare of practice and hosted</h1>" in page(comparison)
+
+
 def test_a_list_has_no_page():
     with pytest.raises(errors.UsageError, match="this list has no HTML page: use --json, --csv or --markdown"):
         page(ModelList(target="practice", models=()))

@@ -81,7 +81,7 @@ def render(
     leads = {section.result: section for section in sections if section.result is not None}
     page = _environment().get_template("page.html.j2")
     document = page.render(
-        title=title or " and ".join(dict.fromkeys(words.title(result) for result in results)) or "hitrate",
+        title=title or _title(results),
         intro=intro,
         headline=headline(results),
         blocks=[_block(result, number, leads.get(number)) for number, result in enumerate(results)],
@@ -90,6 +90,14 @@ def render(
     )
     # Lone surrogates cannot be written as UTF-8; everything else hidden was escaped where it was filled in.
     out.write(document.encode("utf-8", "replace").decode())
+
+
+def _title(results: Sequence[Result]) -> str:
+    kinds = " and ".join(dict.fromkeys(result.kind for result in results))
+    targets: list[str] = []
+    for result in results:
+        targets += [result.a.target, result.b.target] if isinstance(result, Comparison) else [result.target]
+    return f"{kinds.capitalize()} of {' and '.join(dict.fromkeys(targets))}" if results else "hitrate"
 
 
 def headline(results: Sequence[Result]) -> Headline | None:
