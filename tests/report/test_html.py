@@ -180,7 +180,7 @@ def test_empty_results_have_a_page_too(test_result):
 
 def test_a_page_without_a_title_names_what_it_holds(bench_result, test_result, comparison):
     assert "<h1>Bench and test of practice</h1>" in page(bench_result, test_result)
-    assert "<h1>Compare of practice and hosted</h1>" in page(comparison)
+    assert "<h1>Comparison of practice and hosted</h1>" in page(comparison)
 
 
 def test_a_list_has_no_page():

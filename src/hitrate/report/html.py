@@ -93,7 +93,7 @@ def render(
 
 
 def _title(results: Sequence[Result]) -> str:
-    kinds = " and ".join(dict.fromkeys(result.kind for result in results))
+    kinds = " and ".join(dict.fromkeys("comparison" if r.kind == "compare" else r.kind for r in results))
     targets: list[str] = []
     for result in results:
         targets += [result.a.target, result.b.target] if isinstance(result, Comparison) else [result.target]
