@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import threading
 import zlib
+from contextlib import contextmanager
 
 from hitrate.caches.block_chain import BlockChainCache
 from hitrate.serve.practice.options import PracticeOptions
+from hitrate.serve.practice.server import listen, run
 from hitrate.serve.practice.service import Service
 
 
@@ -38,3 +42,55 @@ def chat_body(*contents, model="practice", **members):
 
 def words(count, start=0):
     return " ".join(f"w{number}" for number in range(start, start + count))
+
+
+@contextmanager
+def serving(**options):
+    """The port of a server with the tokenizer of words, in a thread of this process, fast enough for tests."""
+    options = PracticeOptions(port=0, **{"base_ms": 1, "prefill_rate": 1e6, "decode_rate": 1e4, **options})
+    is_ready = threading.Event()
+    handles = []
+
+    def ready(running):
+        handles.append(running)
+        is_ready.set()
+
+    thread = threading.Thread(target=run, args=(options, WordTokenizer(), listen(options.host, 0), ready))
+    thread.start()
+    assert is_ready.wait(20)
+    try:
+        yield int(handles[0].base_url.split(":")[2].split("/")[0])
+    finally:
+        handles[0].stop()
+        thread.join(20)
+
+
+def exchange(port, body, *, path="/v1/chat/completions", method="POST", headers=""):
+    """Status, headers and body as the socket gave them, chunk framing undone; the connection is closed after it.
+
+    The last value says whether the body ended as announced.
+    """
+    request = (
+        f"{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n{headers}content-length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(request.encode() + body)
+        raw = b"".join(iter(lambda: connection.recv(65536), b""))
+    head, _, rest = raw.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    found = dict(line.lower().split(": ", 1) for line in lines)
+    if "content-length" in found:
+        return int(status.split()[1]), found, rest, len(rest) == int(found["content-length"])
+    text, whole = _unchunked(rest)
+    return int(status.split()[1]), found, text, whole
+
+
+def _unchunked(rest):
+    text = b""
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        if size == b"0":
+            return text, True
+        text += rest[: int(size, 16)]
+        rest = rest[int(size, 16) + 2 :]
+    return text, False

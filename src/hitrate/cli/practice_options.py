@@ -60,7 +60,7 @@ _OPTIONS = (
     _Option("--shared", "shared", "One cluster-wide store for all replicas.", flag_only=True, default=False),
     _Option("--prefill-rate", "prefill_rate", "Uncached prompt tokens read per second.", _ABOVE_ZERO, 2500.0, "N"),
     _Option("--decode-rate", "decode_rate", "Reply tokens per second.", _ABOVE_ZERO, 100.0, "N"),
-    _Option("--base", "base_ms", "Time to first token of an empty prompt.", _FROM_ZERO, 15.0, "MS"),
+    _Option("--base-ms", "base_ms", "Time to first token of an empty prompt.", _FROM_ZERO, 15.0, "MS"),
     _Option("--jitter", "jitter", "Spread of the time to first token (sigma, log-normal).", _FROM_ZERO, 0.0, "SHARE"),
     _Option("--practice-seed", "seed", "Seed of routing, jitter, faults and replies.", int, 0, "N"),
     _Option(
@@ -98,6 +98,12 @@ def practice_options(command: Command) -> Command:
             settings["show_default"] = option.default not in (None, ())
         command = click.option(option.flag, option.name, **settings)(command)
     return command
+
+
+def explicit_practice_options(context: click.Context) -> list[str]:
+    """Flags of the practice options that were given on the command line."""
+    source = click.core.ParameterSource.COMMANDLINE
+    return [option.flag for option in _OPTIONS if context.get_parameter_source(option.name) is source]
 
 
 def to_arguments(values: Mapping[str, Any]) -> list[str]:

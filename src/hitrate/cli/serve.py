@@ -50,7 +50,7 @@ def serve(
         _list_faults()
         return
     from hitrate.serve.practice.options import DEFAULT_MODEL
-    from hitrate.serve.practice.server import run
+    from hitrate.serve.practice.server import run_process
 
     options = to_options(
         practice,
@@ -60,7 +60,7 @@ def serve(
         api_key=api_key,
         hide_internals=hide_internals,
     )
-    run(options, lambda base_url: _say_ready(base_url, options, as_json), with_parent=with_parent)
+    run_process(options, lambda running: _say_ready(running.base_url, options, as_json), with_parent=with_parent)
 
 
 def _say_ready(base_url: str, options: PracticeOptions, as_json: bool) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import gc
+import os
 import socket
 import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 
@@ -20,42 +22,66 @@ from hitrate.serve.practice.caches import cache_maker
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.serve.practice.protocol import ArrivalProtocol
 from hitrate.tokens.cached import CachedTokenizer
+from hitrate.tokens.interface import Tokenizer
 from hitrate.tokens.o200k import O200k
 
 
-def run(options: PracticeOptions, ready: Callable[[str], None], *, with_parent: bool = False) -> None:
-    """Serve until SIGINT or SIGTERM. `ready` is called once, with the base URL, when calls will be answered.
+class Running(NamedTuple):
+    """`stop` may be called from any thread."""
+
+    base_url: str
+    stop: Callable[[], None]
+
+
+def run_process(options: PracticeOptions, ready: Callable[[Running], None], *, with_parent: bool = False) -> None:
+    """`run` with the o200k vocabulary, in a process that does nothing else.
 
     `with_parent`: stop also when standard input closes, as it does when the process that started us ends.
-    Raises UsageError for options that cannot be and for an address that cannot be had.
     """
     options.check()
-    make_cache = cache_maker(options)
-    listening = _listen(options.host, options.port)
+
+    def ready_to_keep_time(running: Running) -> None:
+        # Without this, a full collection walks everything imported and holds up every token meanwhile.
+        gc.collect()
+        gc.freeze()
+        if with_parent:
+            threading.Thread(target=_wait_for_end_of_input, args=(running.stop,), daemon=True).start()
+        ready(running)
+
     tokenizer = CachedTokenizer(O200k())
-    tokenizer.encode("loaded before the first call, not by it")
-    app = PracticeApp(options, tokenizer, make_cache)
-    # Without this, a full collection walks the vocabulary and holds up every token for tens of milliseconds.
-    gc.collect()
-    gc.freeze()
+    with contextlib.closing(listen(options.host, options.port)) as listening:
+        # Loaded before the first call, not by it.
+        tokenizer.encode("first")
+        run(options, tokenizer, listening, ready_to_keep_time)
+
+
+def run(
+    options: PracticeOptions, tokenizer: Tokenizer, listening: socket.socket, ready: Callable[[Running], None]
+) -> None:
+    """Serve until SIGINT or SIGTERM (in the main thread) or `stop`. `ready` is called once, when calls are answered."""
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]
+        PracticeApp(options, tokenizer, cache_maker(options)),  # type: ignore[arg-type]
         http=ArrivalProtocol,
         ws="none",
         lifespan="off",
         access_log=False,
         # What goes wrong in an answer is told by the application.
         log_level="critical",
+        log_config=None,
         server_header=False,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=2,
-        backlog=2048,
     )
-    server = _Server(config, app, lambda: ready(base_url(options.host, listening)))
-    if with_parent:
-        threading.Thread(target=server.stop_at_end_of_input, daemon=True).start()
+    server = _Server(config, lambda: ready(Running(base_url(options.host, listening), server.stop)))
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(server.serve(sockets=[listening]))
+
+
+def _wait_for_end_of_input(stop: Callable[[], None]) -> None:
+    # Not sys.stdin, whose lock a thread must not hold when the interpreter ends.
+    while os.read(0, 4096):
+        pass
+    stop()
 
 
 def base_url(host: str, listening: socket.socket) -> str:
@@ -65,9 +91,8 @@ def base_url(host: str, listening: socket.socket) -> str:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, app: PracticeApp, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._app = app
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -75,20 +100,19 @@ class _Server(uvicorn.Server):
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.model_calls.stop()
+        self.config.app.model_calls.stop()  # type: ignore[union-attr]
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Being stopped is how a server ends: uvicorn would raise the signal again and make it a failure.
+        self.stop()
+
+    def stop(self) -> None:
         self.should_exit = True
 
-    def stop_at_end_of_input(self) -> None:
-        while sys.stdin.buffer.read(4096):
-            pass
-        self.should_exit = True
 
-
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one. Raises UsageError for an address that cannot be had."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

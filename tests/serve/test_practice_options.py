@@ -1,0 +1,119 @@
+"""Options: what cannot be, limits that follow, and the way over a command line and back."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from hitrate.cli.practice_options import practice_options, to_arguments, to_options
+from hitrate.cli.serve import parse_model
+from hitrate.errors import UsageError
+from hitrate.serve.practice.faults import Fault
+from hitrate.serve.practice.options import PracticeModel, PracticeOptions
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ({}, None),
+        ({"context_limit": 500}, 500),
+        ({"rule": "slots", "context_tokens": 8192, "slots": 4}, 2048),
+        ({"capacity_tokens": 100}, 96),
+        ({"capacity_tokens": 100, "rule": "longest-prefix"}, 100),
+        ({"capacity_tokens": 100, "replicas": 3, "shared": True}, 288),
+        ({"capacity_tokens": 100, "rule": "none"}, None),
+        ({"capacity_tokens": 100, "context_limit": 50}, 50),
+    ],
+)
+def test_limit_of_prompt_and_reply(options, limit):
+    assert PracticeOptions(**options).prompt_limit == limit
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"block_size": 0}, "--block-size is 0, it has to be at least 1"),
+        ({"replicas": -1}, "--replicas is -1"),
+        ({"jitter": float("nan")}, "--jitter is nan"),
+        ({"prefill_rate": 0.0}, "--prefill-rate is 0.0, it has to be above 0"),
+        ({"ttl_s": -1.0}, "--ttl-s is -1.0"),
+        ({"capacity_tokens": 0}, "--capacity-tokens is 0"),
+        ({"rule": "slots", "shared": True, "replicas": 2}, "--shared cannot go with --rule slots"),
+        ({"models": ()}, "at least one --model"),
+    ],
+)
+def test_what_cannot_be(options, says):
+    with pytest.raises(UsageError, match=says):
+        PracticeOptions(**options).check()
+
+
+def read(*arguments):
+    """The values that a command with the practice options gets from a command line."""
+    values = {}
+    command = click.command()(practice_options(lambda **given: values.update(given)))
+    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return values
+
+
+def test_defaults_are_those_of_the_options_and_need_no_arguments():
+    values = read()
+    assert to_options(values) == PracticeOptions()
+    assert to_arguments(values) == []
+
+
+def test_arguments_come_back_as_they_went():
+    arguments = shlex.split(
+        "--rule slots --block-size 64 --minimum-tokens 1024 --slots 2 --context 4096 --capacity-tokens 9000 --ttl 2.5"
+        " --write-delay 20.0 --replicas 18 --routing cache-aware:imbalance=8 --shared --prefill-rate 1000.0"
+        " --decode-rate 50.0 --base-ms 5.0 --jitter 0.1 --practice-seed 7 --reply-tokens 4 --tool-calls"
+        " --context-limit 3000 --rpm-limit 60 --fault 429:every=5 --fault crlf"
+    )
+    values = read(*arguments)
+    assert to_arguments(values) == arguments
+    assert to_options(values, port=0) == PracticeOptions(
+        rule="slots",
+        block_size=64,
+        minimum_tokens=1024,
+        slots=2,
+        context_tokens=4096,
+        capacity_tokens=9000,
+        ttl_s=2.5,
+        write_delay_ms=20.0,
+        replicas=18,
+        routing="cache-aware:imbalance=8",
+        shared=True,
+        prefill_rate=1000.0,
+        decode_rate=50.0,
+        base_ms=5.0,
+        jitter=0.1,
+        seed=7,
+        reply_tokens=4,
+        tool_calls=True,
+        context_limit=3000,
+        rpm_limit=60,
+        faults=(Fault("429", every=5), Fault("crlf")),
+        port=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("x", PracticeModel("x")),
+        ("llama3:8b", PracticeModel("llama3:8b")),
+        ("llama3:8b:input=0.3,cached=0.006", PracticeModel("llama3:8b", 0.3, 0.006)),
+        ("x:write=0,output=2", PracticeModel("x", None, None, 0.0, 2.0)),
+    ],
+)
+def test_models(text, model):
+    assert parse_model(text) == model
+
+
+@pytest.mark.parametrize("text", ["x:input=cheap", "x:price=1", "x:input=-1", ":input=1", "x:input=nan"])
+def test_models_that_cannot_be_read(text):
+    with pytest.raises(UsageError, match="--model"):
+        parse_model(text)
