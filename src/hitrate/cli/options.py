@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -58,6 +59,17 @@ def pairs(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]
     return found
 
 
+def json_pairs(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=JSON; a value that is not JSON is taken as text."""
+    found: dict[str, Any] = {}
+    for name, content in pairs(ctx, parameter, value).items():
+        try:
+            found[name] = json.loads(content)
+        except json.JSONDecodeError:
+            found[name] = content
+    return found
+
+
 target_options = _all(
     click.option("--model", help="Model id; left out, the only model the target lists."),
     click.option("--base-url", help="Address of the API, with /v1, instead of the preset's."),
@@ -83,8 +95,16 @@ call_options = _all(
         show_default=True,
         help="How this run is kept apart from earlier ones: the target's own knob, a nonce in the first tokens, not at all.",
     ),
-    click.option("--extra", multiple=True, callback=pairs, metavar="NAME=JSON", help="A further body member."),
+    click.option("--extra", multiple=True, callback=json_pairs, metavar="NAME=JSON", help="A further body member."),
     click.option("--rule-set", metavar="NAME", help="Cache rule to predict with, instead of the preset's."),
+    click.option(
+        "--rule-setting",
+        "rule_settings",
+        multiple=True,
+        callback=json_pairs,
+        metavar="NAME=VALUE",
+        help="A parameter of that rule, e.g. block_size=32 or host_cache_bytes=0.",
+    ),
     click.option("--rpm", type=click.FloatRange(min=0, min_open=True), help="At most this many requests a minute."),
     click.option(
         "--price",

@@ -15,6 +15,9 @@ from hitrate.live.pace import Pace
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.targets.presets import Target
 
+ADAPTABLE = ("max_tokens", "temperature")
+"""Parameters that some models refuse; they are left out once they were refused by name."""
+
 
 class BudgetSpent(Exception):
     """The next call could exceed the budget. What was measured is kept."""
@@ -32,7 +35,8 @@ class CallOptions(Struct, frozen=True, kw_only=True):
 
 
 class Asker:
-    """One target as a run sees it. `on_call` hears of every finished call, in order of completion."""
+    """One target as a run sees it. `on_call` hears of every finished call, in order of completion, and whether no
+    other call is under way at that moment."""
 
     def __init__(
         self,
@@ -45,7 +49,7 @@ class Asker:
         pace: Pace,
         price: Price | None = None,
         known_models: Sequence[str] = (),
-        on_call: Callable[[Call], None] = lambda call: None,
+        on_call: Callable[[Call, bool], None] = lambda call, idle: None,
     ) -> None:
         self.client = client
         self.target = target
@@ -58,8 +62,9 @@ class Asker:
         self._pace = pace
         self._known_models = known_models
         self._on_call = on_call
-        self._dropped: set[str] = {name for name in ("max_tokens", "temperature") if name in target.not_accepted}
+        self._dropped: set[str] = {name for name in ADAPTABLE if name in target.not_accepted}
         self._answered = False
+        self._under_way = 0
 
     @property
     def affinity_sent(self) -> str | None:
@@ -93,7 +98,8 @@ class Asker:
         `isolation` is the value for the target's cold knob. Raises HitrateError when the target refuses before it
         has answered anything, and BudgetSpent before a call that would go over the budget.
         """
-        members: dict[str, Any] = {**self._options.extra, **(extra or {})}
+        # None drops a member that the wire format would add by itself (Mistral refuses stream_options).
+        members: dict[str, Any] = dict.fromkeys(self.target.not_accepted) | {**self._options.extra, **(extra or {})}
         headers: dict[str, str] = {}
         knob = self._affinity_knob()
         if knob is not None:
@@ -101,13 +107,17 @@ class Asker:
         cold = self.target.cold_knob
         if isolation is not None and cold is not None and cold.place in ("body", "header"):
             (headers if cold.place == "header" else members)[cold.name] = isolation
-        for _ in range(4):
-            body = self._body(messages, tools, members, max_tokens)
-            self._check_budget(body)
-            await self._pace.turn()
-            call = await self.client.call(body, session=session, turn=turn, label=label, headers=headers)
-            if not self._drop_unaccepted(call):
-                break
+        self._under_way += 1
+        try:
+            for _ in range(1 + len(ADAPTABLE)):
+                body = self._body(messages, tools, members, max_tokens)
+                self._check_budget(body)
+                await self._pace.turn()
+                call = await self.client.call(body, session=session, turn=turn, label=label, headers=headers)
+                if not self._drop_unaccepted(call):
+                    break
+        finally:
+            self._under_way -= 1
         self._account(call)
         error = refusal(call, key_variable=self.target.key_variable, known_models=self._known_models)
         if error is not None and (not self._answered or call.status in (401, 403)):
@@ -123,12 +133,17 @@ class Asker:
         max_tokens: int | None,
     ) -> bytes:
         wanted = self._options.max_tokens if max_tokens is None else max_tokens
+        if "max_tokens" in self._dropped:
+            wanted = None
+        if wanted is not None and self.target.max_tokens_member != "max_tokens":
+            members = {self.target.max_tokens_member: wanted, **members}
+            wanted = None
         return self._dialect.build(
             model=self.model,
             messages=messages,
             tools=tools,
             stream=True,
-            max_tokens=None if "max_tokens" in self._dropped else wanted,
+            max_tokens=wanted,
             temperature=None if "temperature" in self._dropped else self._options.temperature,
             extra=members,
         )
@@ -137,7 +152,7 @@ class Asker:
         """Whether a parameter was refused by name, is left out from now on, and the call is worth another try."""
         if call.status not in (400, 422) or not call.error:
             return False
-        for name in ("max_tokens", "temperature"):
+        for name in ADAPTABLE:
             if name not in self._dropped and name in call.error and "context" not in call.error:
                 self._dropped.add(name)
                 return True
@@ -153,7 +168,7 @@ class Asker:
 
     def _account(self, call: Call) -> None:
         self.calls.append(call)
-        self._on_call(call)
+        self._on_call(call, self._under_way == 0)
         if self.spent_usd is not None and self.price is not None and call.reply is not None:
             cost = call_cost(call.usage, self.price)
             self.spent_usd = None if cost is None else self.spent_usd + cost

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from hitrate.core.model import Call
 from hitrate.errors import ContextTooSmall, HitrateError, ModelNotFound, RateLimited, TargetError
+from hitrate.targets.models import nearest_ids
 
 _CONTEXT = re.compile(r"context|maximum.{0,20}length|too many tokens|too long", re.IGNORECASE)
 _LLAMA_CPP_SIZES = re.compile(r"\((\d+) tokens\) exceeds the available context size \((\d+) tokens\)")
 _MODEL = re.compile(r"model", re.IGNORECASE)
-
-
-def nearest(model: str, known: Sequence[str]) -> list[str]:
-    """The most similar ids, best first, at most three; a shared last path segment counts as near."""
-    tail = model.rsplit("/", 1)[-1].lower()
-    near = get_close_matches(model, known, n=3, cutoff=0.5)
-    near += [name for name in known if tail and tail in name.lower() and name not in near]
-    return near[:3]
 
 
 def refusal(call: Call, *, key_variable: str | None, known_models: Sequence[str]) -> HitrateError | None:
@@ -33,7 +25,7 @@ def refusal(call: Call, *, key_variable: str | None, known_models: Sequence[str]
         )
         return TargetError(f"{call.target} refused the key (HTTP {call.status}: {said}); {where}")
     if call.status == 404 and (_MODEL.search(said) or known_models):
-        near = nearest(call.model or "", known_models)
+        near = nearest_ids(call.model or "", known_models)
         hint = f"nearest ids: {', '.join(near)}" if near else f"list them with: hitrate models {call.target}"
         return ModelNotFound(f"{call.target} has no model '{call.model}' (HTTP 404: {said}); {hint}")
     if call.status == 404:

@@ -51,6 +51,7 @@ async def run_multi_turn(
     Stops early, with a warning, when the budget is spent or the run is cancelled; raises HitrateError when the
     target refuses.
     """
+    warnings: list[str] = []
     try:
         for run, sessions in plan.runs():
             isolation = isolation_for(run)
@@ -60,12 +61,12 @@ async def run_multi_turn(
                     script = script_for(run, session)
                     group.create_task(_session(asker, script, plan.turns, run=run, name=name, isolation=isolation))
     except* BudgetSpent as stopped:
-        return [f"stopped by --budget: {stopped.exceptions[0]}; the calls made so far are shown"]
+        warnings.append(f"stopped by --budget: {_first(stopped)}; the calls made so far are shown")
     except* HitrateError as refused:
         raise _first(refused) from None
     except* asyncio.CancelledError:
-        return [interrupted(asker.calls)]
-    return []
+        warnings.append(interrupted(asker.calls))
+    return warnings
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

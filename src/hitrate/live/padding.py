@@ -9,10 +9,38 @@ from hitrate.core.model import Call
 from hitrate.live.asker import Asker
 from hitrate.live.conversation import nonce
 
-_FILLER = (
-    "river stone window market garden letter bridge winter paper silver morning yellow garden station copper forest "
-    "island summer button candle basket orange ladder mirror pocket ribbon saddle tunnel valley wagon"
-).split()
+_FILLER = [
+    "river",
+    "stone",
+    "window",
+    "market",
+    "garden",
+    "letter",
+    "bridge",
+    "winter",
+    "paper",
+    "silver",
+    "morning",
+    "yellow",
+    "garden",
+    "station",
+    "copper",
+    "forest",
+    "island",
+    "summer",
+    "button",
+    "candle",
+    "basket",
+    "orange",
+    "ladder",
+    "mirror",
+    "pocket",
+    "ribbon",
+    "saddle",
+    "tunnel",
+    "valley",
+    "wagon",
+]
 """Common words that most vocabularies hold as one token each, so that a length in words is one in tokens."""
 
 

@@ -1,0 +1,243 @@
+"""What `test` and `bench` share: open a target, make the calls of a plan, keep them, and show the result."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hitrate.cli.keeping import Keeper
+from hitrate.cli.progress import Progress
+from hitrate.cli.started import Started
+from hitrate.core.model import Call
+from hitrate.core.money import Price, total_cost
+from hitrate.core.results import BenchResult, Measurement, TestResult
+from hitrate.errors import UsageError
+from hitrate.live.asker import Asker, CallOptions
+from hitrate.live.lag import LoopLag, measurement
+from hitrate.live.pace import Pace
+from hitrate.live.session import check_budget, choose_model, choose_price, open_target
+from hitrate.targets.dialects.interface import Dialect
+
+WARM_UP = "warm-up"
+_WARM_UP_MESSAGES = [{"role": "user", "content": "Say yes."}]
+
+
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """The shared options of the command line, as given."""
+
+    model: str | None
+    headers: dict[str, str]
+    timeout: float
+    max_tokens: int
+    temperature: float
+    affinity: str
+    cold: str
+    extra: dict[str, Any]
+    rule_set: str | None
+    rule_settings: dict[str, Any]
+    rpm: float | None
+    price: tuple[float, ...] | None
+    budget: float | None
+    seed: int | None
+    store: bool
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    """How much a plan will ask for, to say what it may cost."""
+
+    calls: int
+    prompt_tokens: int
+    connections: int
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """A run's calls (the warm-up among them), and what is known beside them."""
+
+    run_id: str | None
+    started_at: str
+    model: str
+    calls: tuple[Call, ...]
+    measurement: Measurement
+    price: Price
+    dialect: Dialect
+    affinity_sent: str | None
+    warnings: tuple[str, ...]
+    interrupted: bool
+
+    @property
+    def cost_usd(self) -> float | None:
+        answered = [call.usage for call in self.calls if call.reply is not None]
+        return total_cost(answered, self.price) if self.price.known else None
+
+
+_TAKEN_AS_GIVEN = (
+    "temperature",
+    "affinity",
+    "cold",
+    "extra",
+    "rule_set",
+    "rule_settings",
+    "rpm",
+    "price",
+    "budget",
+    "seed",
+    "store",
+)
+
+
+def run_options(values: dict[str, Any], default_max_tokens: int) -> RunOptions:
+    """From the keyword arguments of a command; `values` keeps those that are not shared."""
+    return RunOptions(
+        model=values.pop("model"),
+        headers=values.pop("header"),
+        timeout=values.pop("timeout"),
+        max_tokens=values.pop("max_tokens") or default_max_tokens,
+        **{name: values.pop(name) for name in _TAKEN_AS_GIVEN},
+    )
+
+
+def random_source(options: RunOptions) -> random.Random:
+    return random.Random(options.seed)
+
+
+async def measure(
+    kind: str,
+    started: Started,
+    options: RunOptions,
+    size: Size,
+    work: Callable[[Asker], Awaitable[list[str]]],
+    keeper: Keeper,
+    progress: Progress,
+) -> Measured:
+    """Open the target, warm up, do `work` with an Asker, and gather what came. Raises HitrateError on refusal."""
+    target = started.target
+    if options.cold == "nonce":
+        target = replace(target, cold_knob=None)
+    opening = open_target(
+        target,
+        key=started.key,
+        headers=options.headers,
+        timeout_s=options.timeout,
+        connections=size.connections,
+        on_wait=progress.wait,
+    )
+    async with opening as opened:
+        model = choose_model(opened, options.model)
+        price = choose_price(opened, model, options.price)
+        said = check_budget(
+            target.name, size.calls, size.prompt_tokens, size.calls * options.max_tokens, price, options.budget
+        )
+        if said is not None and target.name != "practice":
+            progress.say(said)
+        started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        keeper.begin(kind, target.name, model, started_at)
+
+        def on_call(call: Call, idle: bool) -> None:
+            keeper.call(call, idle)
+            if call.label != WARM_UP:
+                progress.call(call)
+
+        asker = Asker(
+            opened.client,
+            opened.dialect,
+            target,
+            model,
+            options=CallOptions(
+                max_tokens=options.max_tokens,
+                temperature=options.temperature,
+                affinity=options.affinity,
+                extra={**target.extra, **options.extra},
+                budget_usd=options.budget,
+            ),
+            pace=Pace(options.rpm, opened.client.now_s),
+            price=price,
+            known_models=[entry.id for entry in opened.models],
+            on_call=on_call,
+        )
+        # A short call of its own: whatever a server does only once must not be part of the first cold time, and a
+        # refusal is better heard before 3,000 tokens were sent.
+        await asker.ask(_WARM_UP_MESSAGES, session=WARM_UP, label=WARM_UP, max_tokens=1)
+        async with LoopLag() as lag:
+            warnings = await work(asker)
+        counted = [call for call in asker.calls if call.label != WARM_UP]
+        progress.clear()
+        return Measured(
+            run_id=keeper.run_id,
+            started_at=started_at,
+            model=model,
+            calls=tuple(asker.calls),
+            measurement=measurement(
+                counted,
+                lag_ms=lag.samples_ms,
+                connect_times_s=opened.client.connect_times_s,
+                asked_concurrency=size.connections,
+            ),
+            price=price,
+            dialect=opened.dialect,
+            affinity_sent=asker.affinity_sent,
+            warnings=tuple(warnings),
+            interrupted=any(warning.startswith("interrupted") for warning in warnings),
+        )
+
+
+def clock_warnings(measured: Measurement, warm_ttfts_ms: Sequence[float]) -> list[str]:
+    """What the run's own error does to its figures, where it matters."""
+    warnings = []
+    fastest = min(warm_ttfts_ms, default=None)
+    if fastest is not None and measured.loop_lag_p99_ms is not None and measured.loop_lag_p99_ms > 0.2 * fastest:
+        warnings.append(
+            f"this machine was busy: the event loop ran up to {measured.loop_lag_p99_ms:.1f} ms late (p99) while the "
+            f"fastest warm call took {fastest:.1f} ms; run it again on a quieter machine or with fewer sessions"
+        )
+    if measured.calls and measured.late_first_reads > 0.05 * measured.calls:
+        warnings.append(
+            f"{measured.late_first_reads} of {measured.calls} TTFTs are upper bounds: several tokens arrived at once"
+        )
+    return warnings
+
+
+def show(value: Any, output: str | None, html_file: str | None) -> None:
+    """Write the value to standard output in the wanted format, and a page where one was asked for."""
+    from hitrate.report.formats import render
+
+    if html_file is not None:
+        with Path(html_file).open("w", encoding="utf-8") as page:
+            render(value, "html", page)
+        print(f"page written to {html_file}", file=sys.stderr)
+    render(value, output or "table", sys.stdout)
+
+
+def check_writable(file: str | None) -> None:
+    """Fail before the run, not after it, when the page cannot be written."""
+    if file is None:
+        return
+    try:
+        with Path(file).open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+
+
+def finish(
+    result: TestResult | BenchResult, keeper: Keeper, measured: Measured, output: str | None, html: str | None
+) -> int:
+    """Store and show a result; the exit code is 130 for a run that was interrupted, 3 when no call was answered."""
+    keeper.finish(result)
+    show(result, output, html)
+    if measured.interrupted:
+        return 130
+    counted = [call for call in measured.calls if call.label != WARM_UP]
+    return 3 if counted and all(call.reply is None for call in counted) else 0
+
+
+def stored_hint(keeper: Keeper) -> None:
+    if keeper.run_id is not None:
+        click.echo(f"stored as {keeper.run_id}: hitrate show {keeper.run_id}", err=True)

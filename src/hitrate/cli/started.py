@@ -1,0 +1,55 @@
+"""A target made ready from the command line: preset or address, key, and a practice server of its own where asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from msgspec import Struct
+
+from hitrate.cli.practice_options import explicit_practice_options, to_arguments, to_options
+from hitrate.errors import UsageError
+from hitrate.targets.presets import Target, check_base_url, key_for, load
+
+if TYPE_CHECKING:
+    from hitrate.serve.practice.options import PracticeOptions
+
+
+class Started(Struct, frozen=True, kw_only=True):
+    """`practice` are the options of the practice server, when this run started it."""
+
+    target: Target
+    key: str | None
+    practice: PracticeOptions | None = None
+
+
+@contextmanager
+def started(
+    name: str, *, base_url: str | None, key_variable: str | None, practice: Mapping[str, Any]
+) -> Iterator[Started]:
+    """The target called `name`. "practice" without an address starts a practice server with the options `practice`.
+
+    Raises UsageError, also for practice options with another target, and KeyMissing.
+    """
+    target = load(name)
+    if key_variable is not None:
+        target = msgspec.structs.replace(target, key_variable=key_variable, key_required=True)
+    if base_url is not None:
+        target = msgspec.structs.replace(target, base_url=check_base_url(base_url))
+    own = target.name == "practice" and base_url is None
+    given = explicit_practice_options(click.get_current_context())
+    if given and not own:
+        raise UsageError(f"{given[0]} is an option of the practice server and goes with the target practice alone")
+    if not own:
+        yield Started(target=target, key=key_for(target, os.environ))
+        return
+    from hitrate.serve.child import PracticeServer
+
+    options = to_options(practice)
+    with PracticeServer(to_arguments(practice)) as server:
+        target = msgspec.structs.replace(target, base_url=server.base_url)
+        yield Started(target=target, key=None, practice=options)

@@ -1,0 +1,135 @@
+"""What the cache rule predicts for the calls of a run, worked out after the run, off the timed path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from hitrate.caches.interface import PrefixCache
+from hitrate.core.model import Call
+from hitrate.explain.rows import Expected
+from hitrate.sim.replay import TimedCall, expected_cached_tokens
+from hitrate.targets.dialects.interface import Dialect
+from hitrate.tokens.interface import Tokenizer
+from hitrate.tokens.llamacpp import prompt_token_ids, slot_sizes, tokenize
+from hitrate.tokens.rendering import prompt_tokens
+
+
+class TokenSource(Protocol):
+    """Gives the tokens of a call's prompt and reply.
+
+    `stands_in`: they are another vocabulary's, so only shares of a prompt mean something. `exact`: they are the engine's
+    own, all of them; read it after the tokens were asked for.
+    """
+
+    stands_in: bool
+    exact: bool
+
+    def prompt(self, call: Call) -> Sequence[int]: ...
+
+    def generated(self, call: Call) -> Sequence[int]:
+        """The reply's tokens as the engine keeps them behind the prompt."""
+        ...
+
+    def namespace(self, call: Call) -> object: ...
+
+
+class RenderedTokens:
+    """A tokeniser over hitrate's own rendering of the prompt: exact for the practice server, else a measure of how
+    much of a prompt is shared."""
+
+    def __init__(self, dialect: Dialect, tokenizer: Tokenizer, *, exact: bool) -> None:
+        self.exact = exact
+        self.stands_in = not exact
+        self._dialect = dialect
+        self._tokenizer = tokenizer
+
+    def prompt(self, call: Call) -> Sequence[int]:
+        return prompt_tokens(self._dialect.canonical(call.body), self._tokenizer)
+
+    def generated(self, call: Call) -> Sequence[int]:
+        """What the reply adds to the prompt when it is sent back, without the opening of the answer after it."""
+        if call.reply is None:
+            return ()
+        request = json.loads(call.body)
+        request["messages"] = [*request["messages"], call.reply.message]
+        prompt = self.prompt(call)
+        sent_back = prompt_tokens(self._dialect.canonical(json.dumps(request).encode()), self._tokenizer)
+        return sent_back[len(prompt) : -1]
+
+    def namespace(self, call: Call) -> object:
+        return self._dialect.canonical(call.body).namespace
+
+
+class EngineTokens:
+    """llama.cpp's own tokens: its template and tokeniser for the prompt, the ids it generated for the reply.
+
+    A reply whose ids are not all known is tokenised again, and `exact` is False from then on.
+    """
+
+    stands_in = False
+
+    def __init__(self, base_url: str) -> None:
+        self.exact = True
+        self._base_url = base_url
+
+    def prompt(self, call: Call) -> Sequence[int]:
+        return prompt_token_ids(self._base_url, json.loads(call.body))
+
+    def generated(self, call: Call) -> Sequence[int]:
+        if call.reply is None:
+            return ()
+        if call.reply.token_ids is not None:
+            return call.reply.token_ids
+        self.exact = False
+        return tokenize(self._base_url, call.reply.reasoning + call.reply.text, add_special=False)
+
+    def namespace(self, call: Call) -> object:
+        return None
+
+    def slots(self) -> dict[str, int]:
+        """Number of slots and context of each, as the server tells them."""
+        return slot_sizes(self._base_url)
+
+
+def expectations(
+    calls: Sequence[Call], source: TokenSource, make_cache: Callable[[], PrefixCache], granularity: int = 1
+) -> list[Expected]:
+    """One per call, in the order given. Calls without timing or answer get none.
+
+    Where the tokens stand in for the engine's own (`source.stands_in`), the share of the prompt that the rule would serve is taken times the
+    prompt tokens the engine reported, rounded down to `granularity`.
+    """
+    timed = [_timed(call, source) for call in calls]
+    expected = expected_cached_tokens(timed, make_cache())
+    ideal = expected_cached_tokens([one._replace(first_token=_at_once(one)) for one in timed], make_cache())
+    found = []
+    for call, one, cached, best in zip(calls, timed, expected, ideal, strict=True):
+        if not source.stands_in:
+            found.append(Expected(cached, best))
+        else:
+            found.append(Expected(_scaled(cached, one, call, granularity), _scaled(best, one, call, granularity)))
+    return found
+
+
+def _timed(call: Call, source: TokenSource) -> TimedCall:
+    timing = call.timing
+    if timing is None or timing.ttft_s is None or call.reply is None:
+        sent = timing.sent_at_s if timing is not None else 0.0
+        return TimedCall(sent, None, sent, ())
+    sent = timing.sent_at_s
+    first = sent + timing.ttft_s
+    done = first if timing.total_s is None else sent + timing.total_s
+    return TimedCall(sent, first, done, source.prompt(call), source.generated(call), source.namespace(call))
+
+
+def _at_once(call: TimedCall) -> float | None:
+    return None if call.first_token is None else call.sent
+
+
+def _scaled(cached: int | None, one: TimedCall, call: Call, granularity: int) -> int | None:
+    reported = call.usage.prompt_tokens
+    if cached is None or reported is None or not one.prompt:
+        return None
+    return int(cached / len(one.prompt) * reported) // granularity * granularity

@@ -1,0 +1,117 @@
+"""A target opened for a run: connected, its models listed, a model and its price chosen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from hitrate.core.money import Price, upper_bound
+from hitrate.errors import TargetError, Unreachable, UsageError
+from hitrate.live.client import Client
+from hitrate.targets.dialects import dialect as dialect_called
+from hitrate.targets.dialects.interface import Dialect
+from hitrate.targets.models import Model, parse_models
+from hitrate.targets.presets import Target, require_base_url
+
+
+class Opened(Struct, frozen=True, kw_only=True):
+    client: Client
+    dialect: Dialect
+    target: Target
+    models: tuple[Model, ...]
+
+
+@asynccontextmanager
+async def connected(
+    target: Target,
+    *,
+    key: str | None,
+    headers: Mapping[str, str],
+    timeout_s: float,
+    connections: int = 1,
+    on_wait: Callable[[float, int], None] = lambda seconds, status: None,
+) -> AsyncIterator[Client]:
+    """A client with open connections. Raises Unreachable, with the command that starts the target."""
+    sent_headers = dict(headers)
+    if key is not None:
+        sent_headers.setdefault("Authorization", f"Bearer {key}")
+    client = Client(
+        require_base_url(target),
+        target=target.name,
+        dialect=dialect_called(target.dialect),
+        headers=sent_headers,
+        timeout_s=timeout_s,
+        on_wait=on_wait,
+    )
+    async with client:
+        try:
+            await client.warm(connections)
+        except Unreachable as error:
+            start = f"; start it with: {target.start_command}" if target.start_command else ""
+            raise Unreachable(f"{target.name}: {error.message}{start}") from None
+        yield client
+
+
+@asynccontextmanager
+async def open_target(target: Target, **settings: Any) -> AsyncIterator[Opened]:
+    """As `connected`, with the models listed (none where the target has no list to show)."""
+    async with connected(target, **settings) as client:
+        dialect = dialect_called(target.dialect)
+        yield Opened(client=client, dialect=dialect, target=target, models=await list_models(client))
+
+
+async def list_models(client: Client) -> tuple[Model, ...]:
+    """What GET /models shows, empty where there is no such list."""
+    try:
+        return tuple(parse_models(msgspec.json.encode(await client.get_json("/models"))))
+    except Unreachable:
+        raise
+    except (TargetError, ValueError):
+        return ()
+
+
+def choose_model(opened: Opened, wanted: str | None) -> str:
+    """The wanted id, or the only one listed. A wanted id that is not listed is tried: lists leave aliases out."""
+    if wanted is not None:
+        return wanted
+    listed = [model.id for model in opened.models]
+    if len(listed) == 1:
+        return listed[0]
+    if not listed:
+        raise UsageError(f"{opened.target.name} lists no models; name one with --model")
+    shown = ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
+    raise UsageError(f"{opened.target.name} has {len(listed)} models; choose one with --model: {shown}")
+
+
+def choose_price(opened: Opened, model: str, given: Sequence[float] | None) -> Price:
+    """The price given on the command line, else the listed one; an unknown price stays unknown."""
+    if given is not None:
+        fresh, cached, output = given
+        return Price(
+            input_usd_per_mtok=fresh, cached_usd_per_mtok=cached, output_usd_per_mtok=output, source="command line"
+        )
+    return next((entry.price for entry in opened.models if entry.id == model), Price())
+
+
+def check_budget(
+    target: str, calls: int, prompt_tokens: int, output_tokens: int, price: Price, budget_usd: float | None
+) -> str | None:
+    """The line that says what a run may cost at most; None where no price is known.
+
+    Raises UsageError when a budget was given that the run could exceed, or that cannot be held for want of a price.
+    """
+    most = upper_bound(prompt_tokens, output_tokens, price) if price.known else None
+    if most is None:
+        if budget_usd is not None:
+            raise UsageError(
+                f"--budget cannot be held: no price is known for {target}; give it with --price; nothing was sent"
+            )
+        return None
+    text = f"estimated cost: at most ${most:.4f} for {calls} calls, about {prompt_tokens:,} prompt tokens, as if nothing were cached"
+    if budget_usd is not None and most > budget_usd:
+        raise UsageError(f"{text}; that is over --budget ${budget_usd:.4f}; nothing was sent")
+    return text
