@@ -9,7 +9,7 @@ import threading
 import zlib
 from contextlib import contextmanager
 
-from hitrate.caches.block_chain import BlockChainCache
+from hitrate.serve.practice.caches import cache_maker
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.serve.practice.server import listen, run
 from hitrate.serve.practice.service import Service
@@ -27,7 +27,7 @@ class WordTokenizer:
 
 def make_service(make_cache=None, **options):
     options = PracticeOptions(**options)
-    return Service(options, WordTokenizer(), make_cache or (lambda: BlockChainCache(options.block_size)))
+    return Service(options, WordTokenizer(), make_cache or cache_maker(options))
 
 
 def chat_body(*contents, model="practice", **members):

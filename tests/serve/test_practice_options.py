@@ -8,9 +8,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from hitrate.caches.rules import RULE_SETS
 from hitrate.cli.practice_options import practice_options, to_arguments, to_options
 from hitrate.cli.serve import parse_model
 from hitrate.errors import UsageError
+from hitrate.serve.practice.caches import best_case_cache, cache_maker, prompt_limit, rule_text
 from hitrate.serve.practice.faults import Fault
 from hitrate.serve.practice.options import PracticeModel, PracticeOptions
 
@@ -21,6 +23,7 @@ from hitrate.serve.practice.options import PracticeModel, PracticeOptions
         ({}, None),
         ({"context_limit": 500}, 500),
         ({"rule": "slots", "context_tokens": 8192, "slots": 4}, 2048),
+        ({"rule": "llama.cpp-2026-10", "context_tokens": 8192}, 8192),
         ({"capacity_tokens": 100}, 96),
         ({"capacity_tokens": 100, "rule": "longest-prefix"}, 100),
         ({"capacity_tokens": 100, "replicas": 3, "shared": True}, 288),
@@ -29,7 +32,41 @@ from hitrate.serve.practice.options import PracticeModel, PracticeOptions
     ],
 )
 def test_limit_of_prompt_and_reply(options, limit):
-    assert PracticeOptions(**options).prompt_limit == limit
+    assert prompt_limit(PracticeOptions(**options)) == limit
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "block-chain (block 16)"),
+        ({"block_size": 64, "ttl_s": 300}, "block-chain (block 64, 300 s)"),
+        ({"rule": "openai-chat-before-gpt-5.6"}, "openai-chat-before-gpt-5.6 (block 128, at least 1,024 tokens)"),
+        ({"rule": "longest-prefix"}, "longest-prefix (page 1)"),
+        ({"rule": "slots", "context_tokens": 8192}, "slots (4 slots, context 2,048)"),
+        ({"rule": "none"}, "none"),
+    ],
+)
+def test_numbers_left_out_are_the_rules_own(options, text):
+    assert rule_text(PracticeOptions(**options)) == text
+
+
+@pytest.mark.parametrize("rule", [*RULE_SETS, "none"])
+def test_every_rule_serves_a_resend_and_forgets_it_at_reset(rule):
+    cache = cache_maker(PracticeOptions(rule=rule))()
+    prompt = range(3000)
+    cache.finish(cache.begin(prompt), (7, 8, 9))
+    served = cache.peek(prompt)
+    assert served == 0 if rule == "none" else 2900 < served < 3000
+    cache.reset()
+    assert cache.peek(prompt) == 0
+
+
+def test_the_best_case_has_no_capacity():
+    options = PracticeOptions(capacity_tokens=64, replicas=3)
+    for cache, served in ((cache_maker(options)(), 0), (best_case_cache(options), 48)):
+        for start in range(0, 640, 64):
+            cache.finish(cache.begin(range(start, start + 64)))
+        assert cache.peek(range(64)) == served
 
 
 @pytest.mark.parametrize(
@@ -41,13 +78,28 @@ def test_limit_of_prompt_and_reply(options, limit):
         ({"prefill_rate": 0.0}, "--prefill-rate is 0.0, it has to be above 0"),
         ({"ttl_s": -1.0}, "--ttl-s is -1.0"),
         ({"capacity_tokens": 0}, "--capacity-tokens is 0"),
-        ({"rule": "slots", "shared": True, "replicas": 2}, "--shared cannot go with --rule slots"),
+        ({"rule": "magic"}, "no cache rule is called 'magic'; known: block-chain, .*, none"),
+        ({"routing": "magic"}, "routing policy 'magic' is not known"),
         ({"models": ()}, "at least one --model"),
     ],
 )
 def test_what_cannot_be(options, says):
     with pytest.raises(UsageError, match=says):
         PracticeOptions(**options).check()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"rule": "slots", "shared": True, "replicas": 2}, "--shared cannot go with --rule slots"),
+        ({"rule": "slots", "ttl_s": 3.0}, "--ttl-s cannot go with --rule slots"),
+        ({"rule": "slots", "capacity_tokens": 500}, "--capacity-tokens cannot go with"),
+        ({"rule": "longest-prefix", "minimum_tokens": 9}, "--minimum-tokens cannot go with"),
+    ],
+)
+def test_what_a_rule_has_no_use_for(options, says):
+    with pytest.raises(UsageError, match=says):
+        cache_maker(PracticeOptions(**options))
 
 
 def read(*arguments):
@@ -67,8 +119,8 @@ def test_defaults_are_those_of_the_options_and_need_no_arguments():
 
 def test_arguments_come_back_as_they_went():
     arguments = shlex.split(
-        "--rule slots --block-size 64 --minimum-tokens 1024 --slots 2 --context 4096 --capacity-tokens 9000 --ttl 2.5"
-        " --write-delay 20.0 --replicas 18 --routing cache-aware:imbalance=8 --shared --prefill-rate 1000.0"
+        "--rule slots --block-size 64 --minimum-tokens 1024 --slots 2 --context-tokens 4096 --capacity-tokens 9000"
+        " --ttl-s 2.5 --write-delay-ms 20.0 --replicas 18 --routing cache-aware:imbalance=8 --shared --prefill-rate 1000.0"
         " --decode-rate 50.0 --base-ms 5.0 --jitter 0.1 --practice-seed 7 --reply-tokens 4 --tool-calls"
         " --context-limit 3000 --rpm-limit 60 --fault 429:every=5 --fault crlf"
     )

@@ -38,15 +38,27 @@ _FROM_ZERO = click.FloatRange(min=0)
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
 _OPTIONS = (
-    _Option("--rule", "rule", "Cache rule: block-chain, longest-prefix, slots, or none.", str, "block-chain", "NAME"),
-    _Option("--block-size", "block_size", "Tokens in a block.", _COUNT, 16, "N"),
-    _Option("--minimum-tokens", "minimum_tokens", "Shorter hits count as 0.", click.IntRange(min=0), 0, "N"),
-    _Option("--slots", "slots", "Slots of the slots rule.", _COUNT, 4, "N"),
-    _Option("--context", "context_tokens", "Context shared by all slots.", _COUNT, 16384, "N"),
-    _Option("--capacity-tokens", "capacity_tokens", "What one replica's cache holds.", _COUNT, None, "N"),
-    _Option("--ttl", "ttl_s", "Seconds until an unused entry expires.", _ABOVE_ZERO, None, "S"),
     _Option(
-        "--write-delay", "write_delay_ms", "From first token until others can read the prompt.", _FROM_ZERO, 0.0, "MS"
+        "--rule",
+        "rule",
+        "Cache rule: block-chain, longest-prefix, slots, none, or an engine's; a wrong name lists all.",
+        str,
+        "block-chain",
+        "NAME",
+    ),
+    _Option("--block-size", "block_size", "Tokens in a block; the rule's own when left out.", _COUNT, None, "N"),
+    _Option("--minimum-tokens", "minimum_tokens", "Shorter hits count as 0.", click.IntRange(min=0), None, "N"),
+    _Option("--slots", "slots", "Slots of a slots rule.", _COUNT, None, "N"),
+    _Option("--context-tokens", "context_tokens", "Context shared by all slots.", _COUNT, 16384, "N"),
+    _Option("--capacity-tokens", "capacity_tokens", "What one replica's cache holds.", _COUNT, None, "N"),
+    _Option("--ttl-s", "ttl_s", "Seconds until an unused entry expires.", _ABOVE_ZERO, None, "S"),
+    _Option(
+        "--write-delay-ms",
+        "write_delay_ms",
+        "From first token until others can read the prompt.",
+        _FROM_ZERO,
+        0.0,
+        "MS",
     ),
     _Option("--replicas", "replicas", "Engines behind the address, each with its own cache.", _COUNT, 1, "N"),
     _Option(
@@ -126,6 +138,7 @@ def to_options(values: Mapping[str, Any], **others: Any) -> PracticeOptions:
     from hitrate.serve.practice.faults import parse_fault
     from hitrate.serve.practice.options import PracticeOptions
 
-    members = {option.field: values[option.name] for option in _OPTIONS if option.name in values}
+    given = {option.field: values.get(option.name) for option in _OPTIONS}
+    members = {field: value for field, value in given.items() if value is not None}
     members["faults"] = tuple(parse_fault(text) for text in members.get("faults", ()))
     return PracticeOptions(**members, **others)

@@ -72,18 +72,19 @@ def _say_ready(base_url: str, options: PracticeOptions, as_json: bool) -> None:
             "pid": os.getpid(),
             "models": [model.name for model in options.models],
             "rule": options.rule,
-            "block_size": options.block_size if options.rule == "block-chain" else None,
+            "block_size": options.block_size,
             "replicas": options.replicas,
             "routing": options.routing if options.replicas > 1 else None,
             "shared": options.shared,
         }
         click.echo(json.dumps(ready))
         return
-    blocks = f", blocks of {options.block_size}" if options.rule == "block-chain" else ""
+    from hitrate.serve.practice.caches import rule_text
+
     replicas = f", {options.replicas} replicas, {options.routing}" if options.replicas > 1 else ""
     faults = f"; faults: {', '.join(map(str, options.faults))}" if options.faults else ""
     click.echo(f"practice server: {base_url}  model {options.models[0].name}", err=True)
-    click.echo(f"rule {options.rule}{blocks}{replicas}{faults}. Ctrl-C ends it.", err=True)
+    click.echo(f"rule {rule_text(options)}{replicas}{faults}. Ctrl-C ends it.", err=True)
 
 
 def _list_faults() -> None:

@@ -70,8 +70,8 @@ class PracticeApp:
             "input_cache_writes": model.write_usd_per_mtok,
         }
         listed: dict[str, Any] = {"id": model.name, "object": "model", "created": 0, "owned_by": "hitrate"}
-        if self.service.options.prompt_limit is not None:
-            listed["context_length"] = self.service.options.prompt_limit
+        if self.service.prompt_limit is not None:
+            listed["context_length"] = self.service.prompt_limit
         listed["pricing"] = {name: _per_token(price) for name, price in prices.items() if price is not None}
         return listed
 

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
+from hitrate.caches.rules import RULE_SETS
 from hitrate.errors import UsageError
 from hitrate.serve.practice.faults import Fault
+from hitrate.sim.routing.registry import make_policy
+
+NO_RULE = "none"
+"""The rule of an engine that caches nothing."""
+
+RULES_OWN = -1
+"""Stands for a number that the rule itself says; options never hold it once they are made."""
 
 
 class PracticeModel(Struct, frozen=True):
@@ -32,11 +41,13 @@ class PracticeOptions(Struct, frozen=True, kw_only=True):
     """
 
     rule: str = "block-chain"
-    block_size: int = 16
-    minimum_tokens: int = 0
-    slots: int = 4
+    """One of `hitrate.caches.rules`, or NO_RULE."""
+    block_size: int = RULES_OWN
+    """Tokens in a block or page, the unit in which tokens are credited."""
+    minimum_tokens: int = RULES_OWN
+    slots: int = RULES_OWN
     context_tokens: int = 16384
-    """Context of the slots rule, in equal parts for all slots, as llama.cpp has it."""
+    """Context of a slots rule, for all slots together."""
     capacity_tokens: int | None = None
     ttl_s: float | None = None
     write_delay_ms: float = 0.0
@@ -64,23 +75,17 @@ class PracticeOptions(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 8090
 
-    @property
-    def prompt_limit(self) -> int | None:
-        """The most tokens that prompt and reply of one request may have together, None without a limit."""
-        limits = [self.context_limit]
-        if self.rule == "slots":
-            limits.append(self.context_tokens // self.slots)
-        if self.capacity_tokens is not None and self.rule != "none":
-            limits.append(self.store_tokens)
-        return min((limit for limit in limits if limit is not None), default=None)
-
-    @property
-    def store_tokens(self) -> int | None:
-        """Tokens that fit into one replica's cache, or into the shared one; None without a limit."""
-        if self.capacity_tokens is None:
-            return None
-        tokens = self.capacity_tokens * (self.replicas if self.shared else 1)
-        return tokens - tokens % self.block_size if self.rule == "block-chain" else tokens
+    def __post_init__(self) -> None:
+        rule = RULE_SETS.get(self.rule)
+        parameters = {} if rule is None else rule.parameters
+        own = {
+            "block_size": parameters.get("block_size", parameters.get("page_size", 1)),
+            "minimum_tokens": parameters.get("minimum_tokens", 0),
+            "slots": parameters.get("slots", 1),
+        }
+        for name, value in own.items():
+            if getattr(self, name) == RULES_OWN:
+                force_setattr(self, name, value)
 
     def model(self, name: str) -> PracticeModel | None:
         return next((model for model in self.models if model.name == name), None)
@@ -98,10 +103,10 @@ class PracticeOptions(Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise UsageError(f"{_option(name)} is {value}, it has to be above 0")
-        if self.rule == "slots":
-            _at_least("context_tokens", self.context_tokens, self.slots)
-            if self.shared:
-                raise UsageError("--shared cannot go with --rule slots: a slot's context is its engine's own memory")
+        _at_least("context_tokens", self.context_tokens, self.slots)
+        if self.rule != NO_RULE and self.rule not in RULE_SETS:
+            raise UsageError(f"no cache rule is called {self.rule!r}; known: {', '.join((*RULE_SETS, NO_RULE))}")
+        make_policy(self.routing, seed=self.seed)
         if not self.models:
             raise UsageError("a practice server needs at least one --model")
 

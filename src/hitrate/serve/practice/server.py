@@ -39,6 +39,7 @@ def run_process(options: PracticeOptions, ready: Callable[[Running], None], *, w
     `with_parent`: stop also when standard input closes, as it does when the process that started us ends.
     """
     options.check()
+    cache_maker(options)
 
     def ready_to_keep_time(running: Running) -> None:
         # Without this, a full collection walks everything imported and holds up every token meanwhile.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from hitrate.caches.interface import PrefixCache
 from hitrate.errors import ContextTooSmall
+from hitrate.serve.practice.caches import prompt_limit
 from hitrate.serve.practice.engine import Job, PracticeEngine
 from hitrate.serve.practice.faults import ActiveFaults
 from hitrate.serve.practice.limits import RateLimit
@@ -52,7 +53,9 @@ class Service:
         self.options = options
         self.engine = PracticeEngine(options, make_cache)
         self.calls = 0
+        self.prompt_limit = prompt_limit(options)
         self._tokenizer = tokenizer
+        self._divides_context = self.prompt_limit == options.context_tokens // options.slots and options.slots > 1
         self._limit = RateLimit(options.rpm_limit) if options.rpm_limit is not None else None
 
     def accept(
@@ -152,15 +155,11 @@ class Service:
 
     def _room(self, prompt_tokens: int) -> int | None:
         """Tokens that the context has left for a reply, None without a limit. Raises Refused when there are none."""
-        limit = self.options.prompt_limit
+        limit = self.prompt_limit
         if limit is None:
             return None
         if prompt_tokens >= limit:
-            slots = (
-                f" ({self.options.context_tokens} over {self.options.slots} slots)"
-                if self.options.rule == "slots"
-                else ""
-            )
+            slots = f" ({self.options.context_tokens} over {self.options.slots} slots)" if self._divides_context else ""
             raise Refused(
                 400,
                 f"This model's maximum context length is {limit} tokens{slots}. However, your messages resulted in"
