@@ -115,50 +115,56 @@ class BlockChainCache:
         self._open.add(lease)
         return lease
 
-    def publish(self, lease: BlockLease, *, now: float = 0.0) -> None:
+    def publish(self, lease: Lease, *, now: float = 0.0) -> None:
         """vLLM does this as soon as the prompt is scheduled, so requests of one step already share."""
-        if lease in self._open:
-            self._publish(lease)
+        if (held := self._held(lease)) is not None:
+            self._publish(held)
 
-    def finish(self, lease: BlockLease, generated: Sequence[int] = (), *, now: float = 0.0) -> None:
+    def finish(self, lease: Lease, generated: Sequence[int] = (), *, now: float = 0.0) -> None:
         """The last generated token was sampled but never computed, so no block holds it.
 
         Where capacity does not suffice for the whole reply, its end is not stored (vLLM would preempt the request).
         Raises ValueError for generated tokens on a lease from `begin_keys`; use `finish_keys` there.
         """
-        computed = tuple(generated[:-1])
-        if lease.tail is None:
+        held = self._held(lease)
+        if held is None:
+            return
+        if held.tail is None:
             if generated:
                 raise ValueError("this request came as block keys: end it with finish_keys")
-            self.finish_keys(lease, (), lease.prompt_tokens, now=now)
+            self.finish_keys(held, (), held.prompt_tokens, now=now)
             return
-        parent = lease.keys[-1] if lease.keys else None
+        computed = tuple(generated[:-1])
+        parent = held.keys[-1] if held.keys else None
         assert parent is None or isinstance(parent, bytes)
-        keys = chain_keys(lease.tail + computed, self.block_size, lease.namespace, parent=parent)
-        self.finish_keys(lease, keys, lease.prompt_tokens + len(computed), now=now)
+        keys = chain_keys(held.tail + computed, self.block_size, held.namespace, parent=parent)
+        self.finish_keys(held, keys, held.prompt_tokens + len(computed), now=now)
 
-    def finish_keys(
-        self, lease: BlockLease, keys: Sequence[Hashable], computed_tokens: int, *, now: float = 0.0
-    ) -> None:
+    def finish_keys(self, lease: Lease, keys: Sequence[Hashable], computed_tokens: int, *, now: float = 0.0) -> None:
         """`finish` with the keys of the blocks that the reply filled; `computed_tokens` counts prompt and reply."""
-        if lease not in self._open:
+        held = self._held(lease)
+        if held is None:
             return
-        self._publish(lease)
-        missing = self._blocks_for(computed_tokens) - len(lease.blocks)
+        self._publish(held)
+        missing = self._blocks_for(computed_tokens) - len(held.blocks)
         if self.capacity_blocks is not None:
             self.pool.expire(now)
             missing = min(missing, self.pool.free_blocks)
-        lease.blocks += self.pool.take((), max(0, missing)) or ()
-        lease.keys += keys[: max(0, computed_tokens // self.block_size - len(lease.keys))]
-        self._publish(lease)
-        self._release(lease, now)
+        held.blocks += self.pool.take((), max(0, missing)) or ()
+        held.keys += keys[: max(0, computed_tokens // self.block_size - len(held.keys))]
+        self._publish(held)
+        self._release(held, now)
 
-    def abort(self, lease: BlockLease, *, now: float = 0.0) -> None:
-        if lease in self._open:
-            self._release(lease, now)
+    def abort(self, lease: Lease, *, now: float = 0.0) -> None:
+        if (held := self._held(lease)) is not None:
+            self._release(held, now)
 
     def check_integrity(self) -> None:
         self.pool.check_integrity([block for lease in self._open for block in lease.blocks])
+
+    def _held(self, lease: Lease) -> BlockLease | None:
+        """None for a request that has ended or was in flight at a reset."""
+        return lease if isinstance(lease, BlockLease) and lease in self._open else None
 
     def _most_blocks(self, prompt_tokens: int) -> int:
         # The last token is always computed, for its logits; an exact resend of k full blocks is served k-1.

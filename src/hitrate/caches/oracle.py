@@ -6,7 +6,7 @@ the event that last used something. Nothing here shares code with the models.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -244,13 +244,20 @@ class RadixOracle(Oracle):
         self.marks = [mark for mark in self.marks if not self._dead(mark, now)]
 
     def _stored(self) -> int:
-        """Distinct places that lie on some stored sequence."""
-        return len({(m.namespace, tuple(m.tokens[:end])) for m in self.marks for end in range(1, len(m.tokens) + 1)})
+        """Tokens of the distinct pages that lie on some stored sequence."""
+        return self._distinct((mark.namespace, mark.tokens) for mark in self.marks)
 
     def _kept_for_good(self) -> int:
-        """What no eviction can free: distinct places held by requests in flight, and their private pages."""
-        held = {(one.namespace, tuple(one.tokens[:end])) for one in self.open for end in range(1, one.held + 1)}
-        return len(held) + sum(lease.private for lease in self.open)
+        """What no eviction can free: what requests in flight hold of the stored sequences, and their private pages."""
+        held = self._distinct((lease.namespace, lease.tokens[: lease.held]) for lease in self.open)
+        return held + sum(lease.private for lease in self.open)
+
+    def _distinct(self, sequences: Iterable[tuple[object, list[int]]]) -> int:
+        size = self.page_size
+        pages = {
+            (name, tuple(tokens[:end])) for name, tokens in sequences for end in range(size, len(tokens) + 1, size)
+        }
+        return size * len(pages)
 
     def _make_room(self, count: int) -> None:
         if self.capacity_tokens is None:

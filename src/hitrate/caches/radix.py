@@ -34,7 +34,7 @@ class RadixLease(Lease):
     __slots__ = ("is_published", "namespace", "node", "private", "tokens")
 
     def __init__(
-        self, tokens: tuple[int, ...], cached_tokens: int, namespace: Hashable, node: _Node, private: int
+        self, tokens: tuple[int, ...], cached_tokens: int, namespace: object, node: _Node, private: int
     ) -> None:
         super().__init__(len(tokens), cached_tokens)
         self.tokens = tokens
@@ -63,7 +63,7 @@ class RadixCache:
         self.reset()
 
     def reset(self) -> None:
-        self._roots: dict[Hashable, _Node] = {}
+        self._roots: dict[object, _Node] = {}
         self._open: set[RadixLease] = set()
         self._tick = 0
         self._nodes = 0
@@ -78,11 +78,11 @@ class RadixCache:
         """Tokens in the tree."""
         return self._stored
 
-    def peek(self, tokens: Sequence[int], *, now: float = 0.0, namespace: Hashable = None) -> int:
+    def peek(self, tokens: Sequence[int], *, now: float = 0.0, namespace: object = None) -> int:
         path = self._match(namespace, self._matchable(tuple(tokens)), now)
         return sum(length for _, length in path)
 
-    def begin(self, tokens: Sequence[int], *, now: float = 0.0, namespace: Hashable = None) -> RadixLease | None:
+    def begin(self, tokens: Sequence[int], *, now: float = 0.0, namespace: object = None) -> RadixLease | None:
         """Raises ContextTooSmall for a prompt that the whole capacity could not hold."""
         tokens = tuple(tokens)
         wanted = self._pages_for(len(tokens))
@@ -107,33 +107,40 @@ class RadixCache:
         self._open.add(lease)
         return lease
 
-    def publish(self, lease: RadixLease, *, now: float = 0.0) -> None:
-        if lease in self._open and not lease.is_published:
-            lease.is_published = True
-            self._store(lease, lease.tokens, now)
+    def publish(self, lease: Lease, *, now: float = 0.0) -> None:
+        held = self._held(lease)
+        if held is not None and not held.is_published:
+            held.is_published = True
+            self._store(held, held.tokens, now)
 
-    def finish(self, lease: RadixLease, generated: Sequence[int] = (), *, now: float = 0.0) -> None:
+    def finish(self, lease: Lease, generated: Sequence[int] = (), *, now: float = 0.0) -> None:
         """The last generated token was sampled but never computed, so the tree does not get it.
 
         Where capacity does not suffice for the whole reply, its end is not stored (SGLang would retract a request).
         """
-        if lease not in self._open:
+        held = self._held(lease)
+        if held is None:
             return
-        self.publish(lease, now=now)
-        tokens = lease.tokens + tuple(generated[:-1])
-        missing = self._pages_for(len(tokens)) - self._pages_for(len(lease.tokens))
+        self.publish(held, now=now)
+        tokens = held.tokens + tuple(generated[:-1])
+        had = self._pages_for(len(held.tokens))
+        missing = self._pages_for(len(tokens)) - had
         self._expire(now)
         if self.capacity_tokens is not None:
             missing = min(missing, self._whole_pages(self.capacity_tokens - self._locked - self._private))
         self._make_room(missing)
-        lease.private += missing
+        held.private += missing
         self._private += missing
-        self._store(lease, tokens[: self._pages_for(len(lease.tokens)) + missing], now)
-        self._release(lease)
+        self._store(held, tokens[: had + missing], now)
+        self._release(held)
 
-    def abort(self, lease: RadixLease, *, now: float = 0.0) -> None:
-        if lease in self._open:
-            self._release(lease)
+    def abort(self, lease: Lease, *, now: float = 0.0) -> None:
+        if (held := self._held(lease)) is not None:
+            self._release(held)
+
+    def _held(self, lease: Lease) -> RadixLease | None:
+        """None for a request that has ended or was in flight at a reset."""
+        return lease if isinstance(lease, RadixLease) and lease in self._open else None
 
     def _matchable(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
         # The last token is always computed, for its logits.
@@ -148,7 +155,7 @@ class RadixCache:
     def _branch(self, tokens: tuple[int, ...], start: int = 0) -> Hashable:
         return tokens[start : start + self.page_size]
 
-    def _match(self, namespace: Hashable, tokens: tuple[int, ...], now: float) -> list[tuple[_Node, int]]:
+    def _match(self, namespace: object, tokens: tuple[int, ...], now: float) -> list[tuple[_Node, int]]:
         """The nodes along `tokens`, each with how many of its tokens match (all, but for the last node)."""
         path: list[tuple[_Node, int]] = []
         node = self._roots.get(namespace)
@@ -164,7 +171,7 @@ class RadixCache:
                 break
         return path
 
-    def _read(self, namespace: Hashable, path: list[tuple[_Node, int]], now: float) -> _Node:
+    def _read(self, namespace: object, path: list[tuple[_Node, int]], now: float) -> _Node:
         """Refresh the nodes of a match and return its end, split so that it ends with the match."""
         self._tick += 1
         for node, _ in path:

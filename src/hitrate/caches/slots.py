@@ -241,26 +241,34 @@ class SlotCache:
         self._open.add(lease)
         return lease
 
-    def publish(self, lease: SlotLease, *, now: float = 0.0) -> None:
+    def publish(self, lease: Lease, *, now: float = 0.0) -> None:
         """Nobody reads a busy slot; the prompt only counts against a unified pool from here on."""
-        if lease in self._open and not lease.is_published:
-            lease.is_published = True
-            self._fill(lease, lease.prompt)
+        held = self._held(lease)
+        if held is not None and not held.is_published:
+            held.is_published = True
+            self._fill(held.slot, held.prompt)
 
-    def finish(self, lease: SlotLease, generated: Sequence[int] = (), *, now: float = 0.0) -> None:
+    def finish(self, lease: Lease, generated: Sequence[int] = (), *, now: float = 0.0) -> None:
         """The slot keeps prompt and reply, but for the last generated token: it was sampled, never decoded."""
-        if lease not in self._open:
+        held = self._held(lease)
+        if held is None:
             return
-        self.publish(lease)
-        self._fill(lease, HeldSequence(lease.prompt.tokens + tuple(generated[:-1]), lease.prompt.namespace))
+        self.publish(held)
+        self._fill(held.slot, HeldSequence(held.prompt.tokens + tuple(generated[:-1]), held.prompt.namespace))
+        self._end(held)
+
+    def abort(self, lease: Lease, *, now: float = 0.0) -> None:
+        """Before `publish` the slot keeps what it had reused; a real server also keeps the batches computed so far."""
+        if (held := self._held(lease)) is not None:
+            self._end(held)
+
+    def _held(self, lease: Lease) -> SlotLease | None:
+        """None for a request that has ended or was in flight at a reset."""
+        return lease if isinstance(lease, SlotLease) and lease in self._open else None
+
+    def _end(self, lease: SlotLease) -> None:
         self._open.remove(lease)
         self._free(self._slots[lease.slot])
-
-    def abort(self, lease: SlotLease, *, now: float = 0.0) -> None:
-        """Before `publish` the slot keeps what it had reused; a real server also keeps the batches computed so far."""
-        if lease in self._open:
-            self._open.remove(lease)
-            self._free(self._slots[lease.slot])
 
     def _choose(self, prompt: HeldSequence, id_slot: int | None) -> int | None:
         """The idle slot most similar to the prompt, else the one unused for longest (the last of those never used)."""
@@ -341,8 +349,8 @@ class SlotCache:
                 start += 1
         return reusable
 
-    def _fill(self, lease: SlotLease, sequence: HeldSequence) -> None:
-        self._slots[lease.slot].held = sequence
+    def _fill(self, index: int, sequence: HeldSequence) -> None:
+        self._slots[index].held = sequence
         if not self.kv_unified or self.context_per_slot is None:
             return
         for slot in self._slots:
