@@ -120,9 +120,9 @@ def test_defaults_are_those_of_the_options_and_need_no_arguments():
 def test_arguments_come_back_as_they_went():
     arguments = shlex.split(
         "--rule slots --block-size 64 --minimum-tokens 1024 --slots 2 --context-tokens 4096 --capacity-tokens 9000"
-        " --ttl-s 2.5 --write-delay-ms 20.0 --replicas 18 --routing cache-aware:imbalance=8 --shared --prefill-rate 1000.0"
-        " --decode-rate 50.0 --base-ms 5.0 --jitter 0.1 --practice-seed 7 --reply-tokens 4 --tool-calls"
-        " --context-limit 3000 --rpm-limit 60 --fault 429:every=5 --fault crlf"
+        " --ttl-s 2.5 --write-delay-ms 20.0 --replicas 18 --routing cache-aware:imbalance=8 --shared"
+        " --prefill-rate 1000.0 --decode-rate 50.0 --base-ms 5.0 --jitter 0.1 --practice-seed 7"
+        " --reply-tokens 4 --tool-calls --context-limit 3000 --rpm-limit 60 --fault 429:every=5 --fault crlf"
     )
     values = read(*arguments)
     assert to_arguments(values) == arguments
