@@ -20,14 +20,14 @@ def row(run, session, turn, cached, expected, prompt=None, state="hit"):
     )
 
 
-def seen(rows, ideals=None):
+def seen(rows, shared=None):
     previous = {}
     found = []
     for number, one in enumerate(rows):
         found.append(
             Observation(
                 row=one,
-                ideal_cached_tokens=ideals[number] if ideals else one.expected_cached_tokens,
+                shared_tokens=shared[number] if shared else one.expected_cached_tokens,
                 previous_expected=previous.get((one.run, one.session)),
                 sent_at_s=float(number),
             )
@@ -62,9 +62,9 @@ def test_parallel_sessions_that_all_hit_rule_routing_out():
 
 def test_sessions_that_race_for_the_opening_are_healthy_but_told():
     rows = session("sequential", 1, WHOLE) + session("parallel", 1, WHOLE) + session("parallel", 2, WHOLE)
-    ideals = [r.expected_cached_tokens for r in rows]
-    ideals[8] = 1000
-    verdict = judge(seen(rows, ideals), FACTS)
+    shared = [r.expected_cached_tokens for r in rows]
+    shared[8] = 1000
+    verdict = judge(seen(rows, shared), FACTS)
     assert (verdict.healthy, verdict.cause) == (True, "race")
     assert "In 1 of the parallel calls the opening was paid again because the calls raced" in verdict.text
 
@@ -155,3 +155,27 @@ def test_turns_are_summed_over_sessions():
     assert (second.turn, second.found.estimate, second.found.n) == (2, 0.5, 2)
     assert second.hit_rate == 1040 / 2200
     assert second.ttft_p50_ms == 20.0
+
+
+def test_sessions_that_displace_each_other_by_the_rule_are_told():
+    rows = session("sequential", 1, WHOLE) + [
+        row("parallel", 1, turn, 900 if turn > 1 else 0, 900 if turn > 1 else 0) for turn in (1, 2, 3)
+    ]
+    shared = [r.expected_cached_tokens for r in rows[:4]] + [0, 1050, 1100]
+    verdict = judge(seen(rows, shared), FACTS)
+    assert (verdict.healthy, verdict.routing_is_a_factor, verdict.cause) == (False, False, "capacity")
+    assert verdict.text.startswith("In 2 of 5 turns this cache could not serve the session's whole history")
+
+
+def test_a_rule_that_keeps_nothing_is_no_reuse():
+    rows = [row("sequential", 1, turn, 0, 0, state="cold") for turn in (1, 2, 3)]
+    verdict = judge(seen(rows, [0, 1050, 1100]), FACTS)
+    assert (verdict.healthy, verdict.cause) == (False, "no reuse")
+
+
+def test_a_stray_loss_in_parallel_is_not_called_a_replica():
+    rows = session("sequential", 1, WHOLE)
+    for number in range(1, 7):
+        rows += session("parallel", number, [0 if number == 6 else 1040, 1088, 1136])
+    verdict = judge(seen(rows), FACTS)
+    assert (verdict.healthy, verdict.routing_is_a_factor, verdict.cause) == (None, None, "unexplained")

@@ -1,5 +1,6 @@
-from hitrate.caches.radix import RadixCache
 from hitrate.caches.block_chain import BlockChainCache
+from hitrate.caches.radix import RadixCache
+from hitrate.caches.slots import SlotCache
 from hitrate.sim.replay import TimedCall, expected_cached_tokens
 
 OPENING = list(range(100))
@@ -45,3 +46,13 @@ def test_a_call_that_cannot_be_admitted_waits_its_turn():
 def test_first_and_last_token_at_one_moment():
     calls = [TimedCall(0.0, 1.0, 1.0, OPENING), TimedCall(1.0, 2.0, 2.0, [*OPENING, 7])]
     assert expected_cached_tokens(calls, RadixCache()) == [0, 100]
+
+
+def test_of_calls_sent_together_the_one_answered_first_came_first():
+    one_slot = SlotCache(slots=1, host_cache_bytes=0)
+    calls = [
+        TimedCall(0.000, 5.0, 6.0, [*OPENING, 1, 2]),
+        TimedCall(0.001, 1.0, 2.0, [*OPENING, 1]),
+    ]
+    assert expected_cached_tokens(calls, one_slot, simultaneous_s=0.005) == [101, 0]
+    assert expected_cached_tokens(calls, SlotCache(slots=1, host_cache_bytes=0)) == [0, 100]

@@ -29,7 +29,7 @@ def engine() -> None:
 )
 @click.option("--threads", type=int, help="Threads to compute with.  [default: half the cores, at most 8]")
 @click.option("--slots", type=int, default=4, show_default=True, help="Conversations held at once.")
-@click.option("--context", type=int, default=16384, show_default=True, help="Tokens over all slots together.")
+@click.option("--context", type=int, default=32768, show_default=True, help="Tokens over all slots together.")
 @click.option("--kv-unified", is_flag=True, help="Slots share the context instead of each having an equal part.")
 @click.option(
     "--host-cache",

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hitrate.caches.interface import PrefixCache
 from hitrate.caches.radix import RadixCache
 from hitrate.caches.rules import RuleSet, describe, make_cache, rule_set
 from hitrate.cli.started import Started
 from hitrate.core.model import Call
 from hitrate.core.results import Expectation
+from hitrate.engines.running import settings_at
 from hitrate.errors import HitrateError
 from hitrate.explain.rows import Expected, RuleFacts
 from hitrate.live.expectation import EngineTokens, RenderedTokens, TokenSource, expectations
@@ -47,7 +47,7 @@ def predict(
     if started.target.tokenizer == "engine" and started.target.base_url is not None:
         source = EngineTokens(started.target.base_url)
         try:
-            return _exact(calls, source, rule, _engine_cache(rule, source, settings))
+            return _exact(calls, source, rule, _engine_settings(rule, source, settings))
         except HitrateError as error:
             return _estimated(calls, dialect, rule, note=f"the engine's own tokens could not be had: {error.message}")
     if started.target.name == "practice" and started.target.tokenizer == "o200k" and rule is not None:
@@ -84,16 +84,16 @@ def _practice_rule(options: PracticeOptions) -> str:
 
 
 def _exact(
-    calls: Sequence[Call], source: TokenSource, rule: RuleSet | None, cache: Callable[[], PrefixCache]
+    calls: Sequence[Call], source: TokenSource, rule: RuleSet | None, settings: Mapping[str, Any]
 ) -> Prediction:
-    expected = expectations(calls, source, cache)
+    expected = expectations(calls, source, lambda: make_cache(rule, **settings) if rule else RadixCache())
     note = None
     if not source.exact:
         note = "some replies came without token ids and were tokenised again; their turns may be off by a few tokens"
     return Prediction(
         expected=tuple(expected),
         rule=RuleFacts(minimum_tokens=_minimum(rule)),
-        expectation=Expectation(rule_set=describe(rule) if rule else "longest-prefix", basis="exact", note=note),
+        expectation=Expectation(rule_set=describe(rule, **settings) if rule else "longest-prefix", basis="exact", note=note),
     )
 
 
@@ -106,7 +106,7 @@ def _estimated(calls: Sequence[Call], dialect: Dialect, rule: RuleSet | None, no
     minimum = _minimum(rule)
     if minimum:
         expected = [
-            wish if (call.usage.prompt_tokens or 0) >= minimum else Expected(0, 0)
+            wish if (call.usage.prompt_tokens or 0) >= minimum else Expected(0, wish.shared_tokens)
             for wish, call in zip(expected, calls, strict=True)
         ]
     if rule is None:
@@ -128,8 +128,9 @@ def _minimum(rule: RuleSet | None) -> int:
     return max(int(rule.parameters.get("minimum_tokens") or 0), block + 1)
 
 
-def _engine_cache(rule: RuleSet | None, source: EngineTokens, settings: Mapping[str, Any]) -> Callable[[], PrefixCache]:
-    if rule is None:
-        return RadixCache
-    found = source.slots() if rule.model == "slots" else {}
-    return lambda: make_cache(rule, **{**found, **settings})
+def _engine_settings(rule: RuleSet | None, source: EngineTokens, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the engine was started with, as far as it or hitrate can tell; the user's own settings win."""
+    found: dict[str, Any] = {}
+    if rule is not None and rule.model == "slots":
+        found = settings_at(source.base_url) or source.slots()
+    return {**found, **settings}

@@ -19,7 +19,7 @@ from typing import Any
 
 import platformdirs
 
-from hitrate.engines import gguf, tiny_model
+from hitrate.engines import gguf, running, tiny_model
 from hitrate.errors import ContextTooSmall, TargetError, Unreachable, UsageError
 
 HOST = "127.0.0.1"
@@ -40,8 +40,8 @@ class LlamaCppOptions:
     """[--threads] None leaves one core in two free: spinning threads that lose their core make calls 10x slower."""
     slots: int = 4
     """[--parallel] Calls at once; each slot keeps one conversation."""
-    context: int = 16384
-    """[--ctx-size] Tokens over all slots."""
+    context: int = 32768
+    """[--ctx-size] Tokens over all slots. Four slots get 8,192 each: the default opening and a session of 50 turns."""
     unified: bool = False
     """[--kv-unified] The slots share the context instead of each having an equal part."""
     host_cache_mib: int = 8192
@@ -133,8 +133,22 @@ class LlamaCppEngine:
         except BaseException:
             self._end()
             raise
+        running.remember(self.port, self.pid, self.cache_settings)
         self.start_s = time.perf_counter() - begin
         """From starting the process to a healthy server, warm-up included."""
+
+    @property
+    def cache_settings(self) -> dict[str, Any]:
+        """What the server's cache follows, named as `caches.slots.SlotCache` takes it."""
+        host_cache_mib = self.options.host_cache_mib
+        return {
+            "slots": self.slots,
+            "context_per_slot": self.context_per_slot,
+            "kv_unified": self.options.unified,
+            "host_cache_bytes": None if host_cache_mib < 0 else host_cache_mib * 1024 * 1024,
+            "slot_prompt_similarity": self.options.slot_similarity,
+            "cache_reuse": self.options.cache_reuse,
+        }
 
     @property
     def base_url(self) -> str:
@@ -178,6 +192,7 @@ class LlamaCppEngine:
         """End the server; its log goes too unless the server had ended by itself. Calling it again does nothing."""
         if self.running:
             self.log_path.unlink(missing_ok=True)
+        running.forget(self.port)
         self._end()
 
     def _end(self) -> None:

@@ -37,7 +37,7 @@ def turns(
         observations.append(
             Observation(
                 row=row,
-                ideal_cached_tokens=wish.ideal_cached_tokens,
+                shared_tokens=wish.shared_tokens,
                 previous_expected=previous.get(call.session),
                 sent_at_s=call.timing.sent_at_s if call.timing is not None else 0.0,
             )

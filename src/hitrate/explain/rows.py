@@ -13,10 +13,11 @@ from hitrate.explain.states import HEAD_SHARE, state_of
 
 
 class Expected(Struct, frozen=True):
-    """What the cache rule predicts for one call; `ideal` had every earlier call been readable when it was sent."""
+    """What the cache rule predicts for one call, and what it shares with any call sent before it: the most that a cache
+    of unlimited size, granularity 1 and no delay could serve."""
 
     cached_tokens: int | None = None
-    ideal_cached_tokens: int | None = None
+    shared_tokens: int | None = None
 
 
 class RuleFacts(Struct, frozen=True, kw_only=True):
@@ -52,8 +53,6 @@ def _note(call: Call) -> str | None:
         return f"accounting fault: {call.usage.cached_tokens} cached of {call.usage.prompt_tokens} prompt tokens"
     if call.waits:
         return f"waited {sum(call.waits):.1f} s before {len(call.waits)} more tries"
-    if call.timing is not None and call.timing.ttft_is_upper_bound:
-        return "TTFT is an upper bound: the first read held several tokens"
     return None
 
 

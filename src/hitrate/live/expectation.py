@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from hitrate.caches.interface import PrefixCache
+from hitrate.caches.radix import RadixCache
 from hitrate.core.model import Call
 from hitrate.explain.rows import Expected
 from hitrate.sim.replay import TimedCall, expected_cached_tokens
@@ -14,6 +15,10 @@ from hitrate.targets.dialects.interface import Dialect
 from hitrate.tokens.interface import Tokenizer
 from hitrate.tokens.llamacpp import prompt_token_ids, slot_sizes, tokenize
 from hitrate.tokens.rendering import prompt_tokens
+
+
+SIMULTANEOUS_S = 0.005
+"""Calls written this close together on several connections can be read by a server in any order."""
 
 
 class TokenSource(Protocol):
@@ -72,10 +77,10 @@ class EngineTokens:
 
     def __init__(self, base_url: str) -> None:
         self.exact = True
-        self._base_url = base_url
+        self.base_url = base_url
 
     def prompt(self, call: Call) -> Sequence[int]:
-        return prompt_token_ids(self._base_url, json.loads(call.body))
+        return prompt_token_ids(self.base_url, json.loads(call.body))
 
     def generated(self, call: Call) -> Sequence[int]:
         if call.reply is None:
@@ -83,14 +88,14 @@ class EngineTokens:
         if call.reply.token_ids is not None:
             return call.reply.token_ids
         self.exact = False
-        return tokenize(self._base_url, call.reply.reasoning + call.reply.text, add_special=False)
+        return tokenize(self.base_url, call.reply.reasoning + call.reply.text, add_special=False)
 
     def namespace(self, call: Call) -> object:
         return None
 
     def slots(self) -> dict[str, int]:
         """Number of slots and context of each, as the server tells them."""
-        return slot_sizes(self._base_url)
+        return slot_sizes(self.base_url)
 
 
 def expectations(
@@ -98,14 +103,14 @@ def expectations(
 ) -> list[Expected]:
     """One per call, in the order given. Calls without timing or answer get none.
 
-    Where the tokens stand in for the engine's own (`source.stands_in`), the share of the prompt that the rule would serve is taken times the
-    prompt tokens the engine reported, rounded down to `granularity`.
+    Where the tokens stand in for the engine's own (`source.stands_in`), the share of the prompt that the rule would
+    serve is taken times the prompt tokens the engine reported, rounded down to `granularity`.
     """
     timed = [_timed(call, source) for call in calls]
-    expected = expected_cached_tokens(timed, make_cache())
-    ideal = expected_cached_tokens([one._replace(first_token=_at_once(one)) for one in timed], make_cache())
+    expected = expected_cached_tokens(timed, make_cache(), simultaneous_s=SIMULTANEOUS_S)
+    shared = expected_cached_tokens([one._replace(first_token=_at_once(one)) for one in timed], RadixCache())
     found = []
-    for call, one, cached, best in zip(calls, timed, expected, ideal, strict=True):
+    for call, one, cached, best in zip(calls, timed, expected, shared, strict=True):
         if not source.stands_in:
             found.append(Expected(cached, best))
         else:

@@ -25,14 +25,21 @@ _FIRST_TOKEN, _DONE, _SENT = 0, 1, 2
 """At equal moments a reply ends before another call begins, as it does for a client that sends turn after turn."""
 
 
-def expected_cached_tokens(calls: Sequence[TimedCall], cache: PrefixCache) -> list[int | None]:
+def expected_cached_tokens(
+    calls: Sequence[TimedCall], cache: PrefixCache, *, simultaneous_s: float = 0.0
+) -> list[int | None]:
     """Per call, the cached tokens that one `cache` shared by all calls would report; None for a call that never
     gave a token.
 
     A prompt becomes readable when its first token arrives and its reply when the last one does. A call that the
     cache cannot admit waits, first come first served, until another one ends, as it does in an engine's queue.
+    Calls sent within `simultaneous_s` of each other may have come in any order: the one answered first is taken first.
     """
-    events = [(call.sent, _SENT, index) for index, call in enumerate(calls) if call.first_token is not None]
+    events = [
+        (sent, _SENT, place, index)
+        for place, (sent, index) in enumerate(_arrivals(calls, simultaneous_s))
+        if calls[index].first_token is not None
+    ]
     heapq.heapify(events)
     leases: dict[int, Lease] = {}
     waiting: deque[int] = deque()
@@ -45,12 +52,12 @@ def expected_cached_tokens(calls: Sequence[TimedCall], cache: PrefixCache) -> li
             return False
         leases[index] = lease
         expected[index] = lease.cached_tokens
-        heapq.heappush(events, (max(now, call.first_token or now), _FIRST_TOKEN, index))
-        heapq.heappush(events, (max(now, call.done), _DONE, index))
+        heapq.heappush(events, (max(now, call.first_token or now), _FIRST_TOKEN, index, index))
+        heapq.heappush(events, (max(now, call.done), _DONE, index, index))
         return True
 
     while events:
-        now, kind, index = heapq.heappop(events)
+        now, kind, _, index = heapq.heappop(events)
         if kind == _SENT:
             if waiting or not admit(index, now):
                 waiting.append(index)
@@ -61,3 +68,22 @@ def expected_cached_tokens(calls: Sequence[TimedCall], cache: PrefixCache) -> li
             while waiting and admit(waiting[0], now):
                 waiting.popleft()
     return expected
+
+
+def _arrivals(calls: Sequence[TimedCall], simultaneous_s: float) -> list[tuple[float, int]]:
+    """(moment, index) of every call, groups sent at nearly one moment put in the order of their first tokens."""
+    order = sorted(range(len(calls)), key=lambda index: calls[index].sent)
+    arrivals: list[tuple[float, int]] = []
+    start = 0
+    while start < len(order):
+        end = start + 1
+        while end < len(order) and calls[order[end]].sent - calls[order[start]].sent < simultaneous_s:
+            end += 1
+        group = order[start:end]
+        moments = [calls[index].sent for index in group]
+        firsts = [first for index in group if (first := calls[index].first_token) is not None]
+        if firsts and min(firsts) > moments[-1]:
+            group.sort(key=lambda index: calls[index].first_token or float("inf"))
+        arrivals.extend(zip(moments, group, strict=True))
+        start = end
+    return arrivals
