@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from practice_fakes import chat_body, exchange, serving, words
@@ -146,17 +147,42 @@ def test_a_client_that_leaves_frees_its_slot():
             assert time.monotonic() < deadline
 
 
+def test_a_prompt_is_readable_from_its_first_token_though_nobody_sees_it_yet():
+    with serving(decode_rate=20) as port, ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(exchange, port, chat_body(words(40), max_tokens=20))
+        deadline = time.monotonic() + 10
+        while 'ttft_seconds_count{replica="0"} 1' not in get(port, "/metrics")[2]:
+            assert time.monotonic() < deadline
+        quick = exchange(port, chat_body(words(40), max_tokens=1))
+        assert not slow.done()
+    assert json.loads(quick[2])["usage"]["prompt_tokens_details"]["cached_tokens"] == 32
+
+
 def read_back(text):
     """What hitrate's own dialect makes of a stream."""
     parts = [part for part in text.replace(b"\r\n", b"\n").split(b"\n\n") if part.startswith(b"data:")]
     return OpenAIChat().read_stream([StreamEvent(0, 0, part[5:].strip()) for part in parts])
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name not in ("429", "500")])
-def test_every_fault_of_a_stream_reaches_the_client(port, name):
+STREAM_FAULTS = [name for name in KINDS if name not in ("429", "500")]
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """What a client gets under each fault; servers side by side, because most of their life is waiting."""
+
+    def ask(name):
+        with serving(faults=(parse_fault(name),)) as port:
+            return exchange(port, chat_body("hello", **STREAM))
+
+    with ThreadPoolExecutor(8) as pool:
+        return dict(zip(STREAM_FAULTS, pool.map(ask, STREAM_FAULTS), strict=True))
+
+
+@pytest.mark.parametrize("name", STREAM_FAULTS)
+def test_every_fault_of_a_stream_reaches_the_client(port, answers, name):
     good = exchange(port, chat_body("hello", **STREAM))[2]
-    with serving(faults=(parse_fault(name),)) as faulty:
-        status, _, text, whole = exchange(faulty, chat_body("hello", **STREAM))
+    status, _, text, whole = answers[name]
     assert status == 200
     assert whole == (name != "cut")
     reading = read_back(text)

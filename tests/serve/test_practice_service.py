@@ -227,7 +227,7 @@ def test_context_is_shared_by_slots():
     service = make_service(lambda: SlotCache(4, 100), **options)
     status, code, error = refusal(service, chat_body(words(98)))
     assert (status, code, error["n_prompt_tokens"], error["n_ctx"]) == (400, "context_length_exceeded", 101, 100)
-    assert "(400 over 4 slots)" in error["message"]
+    assert "(context of 400 over 4 slots)" in error["message"]
 
 
 @pytest.mark.parametrize(

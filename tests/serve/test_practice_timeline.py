@@ -124,4 +124,4 @@ def test_merge_and_cut_together_still_cut():
 def test_one_body_is_due_with_its_last_token(fault, data, close):
     active = ActiveFaults((parse_fault(fault),) if fault else (), call=1, seed=0)
     pace = pace_of(5.0, 10.0, 10.0, active)
-    assert whole_body(TerseWire(), ANSWER, pace, active) == Write(10.2, data, first_token=True, close=close)
+    assert whole_body(TerseWire(), ANSWER, pace, active) == Write(10.2, data, close=close)

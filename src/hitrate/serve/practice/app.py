@@ -71,7 +71,7 @@ class PracticeApp:
         }
         listed: dict[str, Any] = {"id": model.name, "object": "model", "created": 0, "owned_by": "hitrate"}
         if self.service.prompt_limit is not None:
-            listed["context_length"] = self.service.prompt_limit
+            listed["context_length"] = self.service.prompt_limit.tokens
         listed["pricing"] = {name: _per_token(price) for name, price in prices.items() if price is not None}
         return listed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hitrate.caches.interface import Lease, PrefixCache
 from hitrate.caches.rules import describe, make_cache, rule_set
@@ -53,12 +53,23 @@ def rule_text(options: PracticeOptions) -> str:
     return "none" if options.rule == NO_RULE else describe(rule_set(options.rule), **_settings(options))
 
 
-def prompt_limit(options: PracticeOptions) -> int | None:
+class Limit(NamedTuple):
+    tokens: int
+    where_from: str = ""
+    """For a message: what of the options makes this limit, "" for a plain one."""
+
+
+def prompt_limit(options: PracticeOptions) -> Limit | None:
     """The most tokens that prompt and reply of one request may have together, None without a limit."""
-    limits = [options.context_limit, _store_tokens(options)]
+    limits = []
+    if options.context_limit is not None:
+        limits.append(Limit(options.context_limit))
+    store = _store_tokens(options)
+    if store is not None:
+        limits.append(Limit(store, f"cache capacity of {store} tokens"))
     if _model(options) == "slots":
-        limits.append(_slot_context(options))
-    return min((limit for limit in limits if limit is not None), default=None)
+        limits.append(Limit(_slot_context(options), f"context of {options.context_tokens} over {options.slots} slots"))
+    return min(limits, default=None)
 
 
 def _model(options: PracticeOptions) -> str | None:

@@ -25,6 +25,9 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 
+_NO_CACHE = (b"cache-control", b"no-cache")
+
+
 class ClientGone(Exception):
     """The client went away, or the server stops."""
 
@@ -88,7 +91,7 @@ class Exchange:
             self.service.engine.abort(accepted.job, now=time.monotonic())
             raise
         finally:
-            self._run_later_what_is_due_later()
+            self._schedule_advance()
 
     async def _refuse(self, refused: Refused) -> None:
         data = self.wire.error(refused)
@@ -106,14 +109,14 @@ class Exchange:
         answer = service.answer(accepted, created=int(time.time()))
         pace = timeline.pace_of(time.monotonic(), job.first_token_at, service.options.decode_rate, accepted.faults)
         if accepted.request.stream:
-            headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
-            await self._start(accepted, headers)
             writes = timeline.stream(self.wire, answer, pace, accepted.faults)
-            whole = await self._write_all(accepted, writes, read_ns)
+            whole = await self._write_stream(accepted, writes, read_ns)
         else:
-            whole = await self._write_body(
-                accepted, timeline.whole_body(self.wire, answer, pace, accepted.faults), read_ns
-            )
+            write = timeline.whole_body(self.wire, answer, pace, accepted.faults)
+            # The prompt is computed now, as it is for a stream, though nobody sees a token yet.
+            await self._wait(pace.first_token)
+            service.engine.first_token(job, now=time.monotonic())
+            whole = await self._write_body(accepted, write, read_ns)
         if whole:
             service.finish(accepted, now=time.monotonic)
         else:
@@ -126,12 +129,13 @@ class Exchange:
             headers.append((b"x-hitrate-expected-ttft-ms", b"%.3f" % (expected * 1000)))
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    async def _write_all(self, accepted: Accepted, writes: Iterable[Write], read_ns: int) -> bool:
+    async def _write_stream(self, accepted: Accepted, writes: Iterable[Write], read_ns: int) -> bool:
         """False when a fault ended the answer early."""
+        await self._start(accepted, [(b"content-type", b"text/event-stream; charset=utf-8"), _NO_CACHE])
         for write in writes:
             await self._wait(write.due)
             if write.first_token:
-                self._first_token(accepted, read_ns)
+                self.service.engine.first_token(accepted.job, now=self._stamp(read_ns))
             await self._send({"type": "http.response.body", "body": self._identified(write.data), "more_body": True})
             if write.close:
                 await self._close()
@@ -140,8 +144,9 @@ class Exchange:
         return "error-after-200" not in accepted.faults
 
     async def _write_body(self, accepted: Accepted, write: Write, read_ns: int) -> bool:
+        """False when a fault ended the answer early."""
         await self._wait(write.due)
-        self._first_token(accepted, read_ns)
+        self._stamp(read_ns)
         data = self._identified(write.data)
         # A body that is cut announces one byte more than it has.
         length = len(data) + write.close
@@ -151,12 +156,12 @@ class Exchange:
             await self._close()
         return not write.close and "error-after-200" not in accepted.faults
 
-    def _first_token(self, accepted: Accepted, read_ns: int) -> None:
+    def _stamp(self, read_ns: int) -> float:
+        """Put this moment, at which the first byte of the reply is handed to the socket, into the response id."""
         now_ns = time.monotonic_ns()
-        hidden = self.service.options.hide_internals
-        if not hidden:
+        if not self.service.options.hide_internals:
             self._response_id = b"%s-%d-%d" % (self.wire.id_prefix, read_ns, now_ns)
-        self.service.engine.first_token(accepted.job, now=now_ns / 1e9)
+        return now_ns / 1e9
 
     def _identified(self, data: bytes) -> bytes:
         return data.replace(RESPONSE_ID, self._response_id)
@@ -184,7 +189,7 @@ class Exchange:
         except ClientGone:
             return
 
-    def _run_later_what_is_due_later(self) -> None:
+    def _schedule_advance(self) -> None:
         due = self.service.engine.next_due
         if due is not None:
             self._loop.call_later(

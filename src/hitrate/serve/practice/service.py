@@ -55,7 +55,6 @@ class Service:
         self.calls = 0
         self.prompt_limit = prompt_limit(options)
         self._tokenizer = tokenizer
-        self._divides_context = self.prompt_limit == options.context_tokens // options.slots and options.slots > 1
         self._limit = RateLimit(options.rpm_limit) if options.rpm_limit is not None else None
 
     def accept(
@@ -158,14 +157,14 @@ class Service:
         limit = self.prompt_limit
         if limit is None:
             return None
-        if prompt_tokens >= limit:
-            slots = f" ({self.options.context_tokens} over {self.options.slots} slots)" if self._divides_context else ""
+        if prompt_tokens >= limit.tokens:
+            where_from = f" ({limit.where_from})" if limit.where_from else ""
             raise Refused(
                 400,
-                f"This model's maximum context length is {limit} tokens{slots}. However, your messages resulted in"
-                f" {prompt_tokens} tokens. Please reduce the length of the messages.",
+                f"This model's maximum context length is {limit.tokens} tokens{where_from}. However, your messages"
+                f" resulted in {prompt_tokens} tokens. Please reduce the length of the messages.",
                 "context_length_exceeded",
                 param="messages",
-                members={"n_prompt_tokens": prompt_tokens, "n_ctx": limit},
+                members={"n_prompt_tokens": prompt_tokens, "n_ctx": limit.tokens},
             )
-        return limit - prompt_tokens
+        return limit.tokens - prompt_tokens

@@ -70,7 +70,7 @@ def whole_body(wire: Wire, answer: Answer, pace: Pace, faults: ActiveFaults) -> 
     if "malformed" in faults or "cut" in faults:
         data = data[: len(data) // 2]
     last = pace.token(max(0, len(answer.reply.pieces) - 1))
-    return Write(last, data, first_token=True, close="cut" in faults)
+    return Write(last, data, close="cut" in faults)
 
 
 BROKEN_OFF = Refused(500, "the engine broke off, as it was told to", "internal_error", kind="server_error")
