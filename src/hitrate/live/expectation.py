@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from hitrate.caches.interface import PrefixCache
 from hitrate.caches.radix import RadixCache
@@ -21,23 +21,22 @@ SIMULTANEOUS_S = 0.005
 """Calls written this close together on several connections can be read by a server in any order."""
 
 
-class TokenSource(Protocol):
-    """Gives the tokens of a call's prompt and reply.
+class CallTokens(NamedTuple):
+    """`generated` are the reply's tokens as the engine keeps them behind the prompt."""
 
-    `stands_in`: they are another vocabulary's, so only shares of a prompt mean something. `exact`: they are the engine's
-    own, all of them; read it after the tokens were asked for.
-    """
+    prompt: Sequence[int]
+    generated: Sequence[int]
+    namespace: object = None
+
+
+class TokenSource(Protocol):
+    """`stands_in`: its tokens are another vocabulary's, so only shares of a prompt mean something. `exact`: they are
+    the engine's own, all of them; read it after the tokens were asked for."""
 
     stands_in: bool
     exact: bool
 
-    def prompt(self, call: Call) -> Sequence[int]: ...
-
-    def generated(self, call: Call) -> Sequence[int]:
-        """The reply's tokens as the engine keeps them behind the prompt."""
-        ...
-
-    def namespace(self, call: Call) -> object: ...
+    def tokens(self, call: Call) -> CallTokens: ...
 
 
 class RenderedTokens:
@@ -50,21 +49,17 @@ class RenderedTokens:
         self._dialect = dialect
         self._tokenizer = tokenizer
 
-    def prompt(self, call: Call) -> Sequence[int]:
-        return prompt_tokens(self._dialect.canonical(call.body), self._tokenizer)
+    def tokens(self, call: Call) -> CallTokens:
+        canonical = self._dialect.canonical(call.body)
+        return CallTokens(prompt_tokens(canonical, self._tokenizer), self._generated(call), canonical.namespace)
 
-    def generated(self, call: Call) -> Sequence[int]:
-        """What the reply adds to the prompt when it is sent back, without the opening of the answer after it."""
+    def _generated(self, call: Call) -> Sequence[int]:
+        """A message renders the same wherever it stands: alone, it is the opening of the answer, which the prompt ends
+        with already, then the reply, then the opening of the answer after it."""
         if call.reply is None:
             return ()
-        request = json.loads(call.body)
-        request["messages"] = [*request["messages"], call.reply.message]
-        prompt = self.prompt(call)
-        sent_back = prompt_tokens(self._dialect.canonical(json.dumps(request).encode()), self._tokenizer)
-        return sent_back[len(prompt) : -1]
-
-    def namespace(self, call: Call) -> object:
-        return self._dialect.canonical(call.body).namespace
+        alone = json.dumps({"messages": [call.reply.message]}).encode()
+        return prompt_tokens(self._dialect.canonical(alone), self._tokenizer)[1:-1]
 
 
 class EngineTokens:
@@ -79,19 +74,16 @@ class EngineTokens:
         self.exact = True
         self.base_url = base_url
 
-    def prompt(self, call: Call) -> Sequence[int]:
-        return prompt_token_ids(self.base_url, json.loads(call.body))
+    def tokens(self, call: Call) -> CallTokens:
+        return CallTokens(prompt_token_ids(self.base_url, json.loads(call.body)), self._generated(call))
 
-    def generated(self, call: Call) -> Sequence[int]:
+    def _generated(self, call: Call) -> Sequence[int]:
         if call.reply is None:
             return ()
         if call.reply.token_ids is not None:
             return call.reply.token_ids
         self.exact = False
         return tokenize(self.base_url, call.reply.reasoning + call.reply.text, add_special=False)
-
-    def namespace(self, call: Call) -> object:
-        return None
 
     def slots(self) -> dict[str, int]:
         """Number of slots and context of each, as the server tells them."""
@@ -126,7 +118,7 @@ def _timed(call: Call, source: TokenSource) -> TimedCall:
     sent = timing.sent_at_s
     first = sent + timing.ttft_s
     done = first if timing.total_s is None else sent + timing.total_s
-    return TimedCall(sent, first, done, source.prompt(call), source.generated(call), source.namespace(call))
+    return TimedCall(sent, first, done, *source.tokens(call))
 
 
 def _at_once(call: TimedCall) -> float | None:
