@@ -106,6 +106,11 @@ class HostStore:
         return self._with(kept)
 
     @property
+    def is_over_limit(self) -> bool:
+        limit = self._effective_limit_bytes
+        return self != self.trimmed() or (limit is not None and self._size(self.sequences) > limit)
+
+    @property
     def _effective_limit_bytes(self) -> int | None:
         return None if self.bytes_per_token is None else self.limit_bytes
 
@@ -379,4 +384,4 @@ class SlotCache:
         if self._store is not None:
             stored = self._store.sequences
             assert all(sequence.tokens for sequence in stored), "an empty sequence was stored"
-            assert self._store == self._store.trimmed(), "the host store is over its limit"
+            assert not self._store.is_over_limit, "the host store is over its limit"
