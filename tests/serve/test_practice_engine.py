@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hitrate.caches.block_chain import BlockChainCache
 from hitrate.caches.slots import SlotCache
@@ -207,3 +209,57 @@ def test_counts_and_state():
         }
     ]
     assert PracticeEngine(PracticeOptions(), lambda: BlockChainCache(4)).state()[0]["hit_rate"] is None
+
+
+CACHES = {
+    "blocks": lambda: BlockChainCache(2, capacity_blocks=12, ttl_s=5.0),
+    "slots": lambda: SlotCache(slots=2, context_per_slot=40),
+}
+
+
+STEPS = st.tuples(st.sampled_from(["arrive", "token", "finish", "abort", "reset"]), st.integers(0, 7))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    cache=st.sampled_from(sorted(CACHES)),
+    policy=st.sampled_from(["random", "round-robin", "session-affinity", "cache-aware:imbalance=1", "least-load"]),
+    delay=st.sampled_from([0.0, 700.0]),
+    steps=st.lists(
+        st.tuples(st.sampled_from(["arrive", "token", "finish", "abort", "reset"]), st.integers(0, 7)), max_size=60
+    ),
+)
+def test_whatever_happens_no_load_or_job_is_lost(cache, policy, delay, steps):
+    driver = Driver(CACHES[cache], replicas=3, routing=policy, write_delay_ms=delay)
+    jobs, now = [], 0.0
+    for step, number in steps:
+        now += 0.3
+        live = [job for job in jobs if job.first_token_at is not None] if step in ("token", "finish") else jobs
+        if step == "arrive":
+            jobs.append(driver.arrive(range(number % 3, 3 + 2 * number), now, affinity=str(number)))
+        elif step == "reset" and number == 0:
+            driver.engine.reset()
+        elif live and step == "token":
+            job = live[number % len(live)]
+            if not job.published:
+                driver.engine.first_token(job, now=now)
+        elif live and step in ("finish", "abort"):
+            job = live[number % len(live)]
+            jobs.remove(job)
+            if step == "abort":
+                driver.engine.abort(job, now=now)
+            else:
+                driver.engine.finish(job, range(number), number, now=now)
+        driver.engine.check_integrity()
+    while jobs:
+        # Every job that waits gets its turn when those ahead of it end.
+        job = next(job for job in jobs if job.first_token_at is not None)
+        assert 0 <= job.cached_tokens < max(1, job.prompt_tokens)
+        jobs.remove(job)
+        now += 1.0
+        driver.engine.finish(job, (), 0, now=now)
+        driver.engine.advance(now + 1.0)
+        now += 1.0
+    driver.engine.advance(now + 1.0)
+    driver.engine.check_integrity()
+    assert {(row["in_flight"], row["waiting"]) for row in driver.engine.state()} == {(0, 0)}

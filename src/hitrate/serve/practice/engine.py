@@ -121,7 +121,10 @@ class PracticeEngine:
         self._do_later(lambda: self._fleet.publish(job.visit, now=self._now))
 
     def finish(self, job: Job, generated: Sequence[int], output_tokens: int, *, now: float) -> None:
-        """The reply ended. `generated` are its tokens as the next turn will send them."""
+        """The reply ended. `generated` are its tokens as the next turn will send them.
+
+        With a write delay the job holds its memory, and counts as load, until the delay is over.
+        """
         self.advance(now)
         job.counts.output_tokens += output_tokens
         self._do_later(lambda: self._release(job, lambda: self._fleet.finish(job.visit, generated, now=self._now)))
