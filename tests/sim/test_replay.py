@@ -56,3 +56,15 @@ def test_of_calls_sent_together_the_one_answered_first_came_first():
     ]
     assert expected_cached_tokens(calls, one_slot, simultaneous_s=0.005) == [101, 0]
     assert expected_cached_tokens(calls, SlotCache(slots=1, host_cache_bytes=0)) == [0, 100]
+
+
+def test_no_call_is_taken_before_the_one_it_follows_has_ended():
+    cache = SlotCache(slots=2, host_cache_bytes=0)
+    mine, other = [*OPENING, 1], [*range(500, 600), 2]
+    calls = [
+        TimedCall(0.0, 1.0, 4.0010, mine),
+        TimedCall(0.1, 1.1, 3.9, other),
+        TimedCall(4.0000, 6.0, 7.0, [*other, 4]),
+        TimedCall(4.0015, 5.0, 8.0, [*mine, 3]),
+    ]
+    assert expected_cached_tokens(calls, cache, simultaneous_s=0.005) == [0, 0, 101, 101]

@@ -71,7 +71,8 @@ def expected_cached_tokens(
 
 
 def _arrivals(calls: Sequence[TimedCall], simultaneous_s: float) -> list[tuple[float, int]]:
-    """(moment, index) of every call, groups sent at nearly one moment put in the order of their first tokens."""
+    """(moment, index) of every call; a group sent at nearly one moment arrives at its last moment, in the order of its
+    first tokens. The last, so that no call arrives before the one it answers to has ended."""
     order = sorted(range(len(calls)), key=lambda index: calls[index].sent)
     arrivals: list[tuple[float, int]] = []
     start = 0
@@ -80,10 +81,12 @@ def _arrivals(calls: Sequence[TimedCall], simultaneous_s: float) -> list[tuple[f
         while end < len(order) and calls[order[end]].sent - calls[order[start]].sent < simultaneous_s:
             end += 1
         group = order[start:end]
-        moments = [calls[index].sent for index in group]
+        last = calls[group[-1]].sent
         firsts = [first for index in group if (first := calls[index].first_token) is not None]
-        if firsts and min(firsts) > moments[-1]:
+        if firsts and min(firsts) > last:
             group.sort(key=lambda index: calls[index].first_token or float("inf"))
-        arrivals.extend(zip(moments, group, strict=True))
+            arrivals.extend((last, index) for index in group)
+        else:
+            arrivals.extend((calls[index].sent, index) for index in group)
         start = end
     return arrivals
