@@ -147,7 +147,7 @@ def test_busy_slots_are_passed_over_and_without_an_idle_one_a_request_waits() ->
     first = cache.begin(prompt("a", 30))
     second = cache.begin(prompt("a", 31))
     assert first is not None and second is not None
-    # The copy that was saved when the first request started serves the second.
+    # A busy slot's tokens serve nobody else, and they were not saved: none of them was about to be lost.
     assert (first.slot, first.cached_tokens, second.slot, second.cached_tokens) == (1, 29, 0, 0)
     before = (cache.slot_tokens, cache.host_tokens)
     assert cache.begin(prompt("a", 30)) is None
