@@ -79,7 +79,7 @@ def get(engine: LlamaCppEngine, path: str) -> tuple[int, bytes]:
 def test_a_healthy_server_with_its_endpoints(engine: LlamaCppEngine):
     assert get(engine, "/health") == (200, b'{"status":"ok"}')
     assert [model["id"] for model in json.loads(get(engine, "/v1/models")[1])["data"]] == ["hitrate-tiny"]
-    assert [slot["n_ctx"] for slot in json.loads(get(engine, "/slots")[1])] == [4096] * 4
+    assert [slot["n_ctx"] for slot in json.loads(get(engine, "/slots")[1])] == [8192] * 4
     assert json.loads(get(engine, "/props")[1])["total_slots"] == 4
     assert b"llamacpp:prompt_tokens_total" in get(engine, "/metrics")[1]
     assert (engine.model_id, engine.slots, engine.context_per_slot) == ("hitrate-tiny", 4, 4096)

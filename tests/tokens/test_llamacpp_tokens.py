@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hitrate.errors import TargetError, Unreachable
 from hitrate.tokens.llamacpp import (
     apply_template,
     generated_ids_members,
@@ -16,7 +17,6 @@ from hitrate.tokens.llamacpp import (
     tokenize,
     used_slot,
 )
-from hitrate.errors import TargetError, Unreachable
 
 
 def test_the_slot_that_answered():

@@ -31,7 +31,7 @@ OWN_SERVER_COMMANDS = (
     "hitrate bench http://127.0.0.1:8000/v1 --model MODEL",
     "hitrate test http://127.0.0.1:8000/v1 --model MODEL --pad 512,1024,2048",
     "hitrate serve --replicas 18 --routing random",
-    "hitrate test http://127.0.0.1:8090/v1 --turns 10 --sessions 50",
+    "hitrate test practice --base-url http://127.0.0.1:8090/v1 --turns 10 --sessions 50",
 )
 
 
@@ -54,7 +54,9 @@ def demo(practice: bool, html_file: str, calls: int) -> None:
     begin = time.monotonic()
     with _engine(practice) as (start, engine):
         _say(f"engine: {engine}")
-        _say(f"\n1. One opening of about 3,000 tokens, {calls} questions. First the opening on top, then below the time.")
+        _say(
+            f"\n1. One opening of about 3,000 tokens, {calls} questions. First the opening on top, then below the time."
+        )
         bench = _bench(start, BenchPlan(calls=calls), begin)
         _show(bench)
         _say(f"\n2. A conversation of {TURNS} turns, then {SESSIONS} such conversations at once.")
@@ -88,7 +90,7 @@ def _engine(practice: bool) -> Iterator[tuple[Started, str]]:
         try:
             server = LlamaCppEngine()
         except HitrateError as error:
-            click.echo(f"note: llama.cpp does not start here, so the practice server it is: {error.message}", err=True)
+            click.echo(f"note: llama.cpp does not start here, this is the practice server: {error.message}", err=True)
         else:
             with server:
                 target = replace(load("llamacpp"), base_url=server.base_url)
@@ -99,9 +101,9 @@ def _engine(practice: bool) -> Iterator[tuple[Started, str]]:
     from hitrate.serve.child import PracticeServer
     from hitrate.serve.practice.options import PracticeOptions
 
-    with PracticeServer() as server:
-        target = replace(load("practice"), base_url=server.base_url)
-        what = f"practice server (no model: it keeps to a cache rule and takes the time a server would), {server.base_url}"
+    with PracticeServer() as practice_server:
+        target = replace(load("practice"), base_url=practice_server.base_url)
+        what = f"practice server (no model: it follows a cache rule and a server's timing), {practice_server.base_url}"
         yield Started(target=target, key=None, practice=PracticeOptions()), what
 
 

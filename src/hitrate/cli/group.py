@@ -59,9 +59,8 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if near:
-                error.message += f" Did you mean '{near[0]}'?"
-            raise
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            raise click.UsageError(error.message + hint, ctx) from None
 
 
 @click.group(

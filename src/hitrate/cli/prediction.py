@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from hitrate.caches.interface import PrefixCache
 from hitrate.caches.radix import RadixCache
 from hitrate.caches.rules import RuleSet, describe, make_cache, rule_set
 from hitrate.cli.started import Started
@@ -42,8 +42,9 @@ def predict(
     `settings` change parameters of the rule, e.g. `block_size`. Raises UsageError for an unknown rule or setting.
     """
     if started.practice is not None and rule_name is None:
-        return _practice(calls, started, dialect)
-    rule = rule_set(rule_name or started.target.rule_set) if rule_name or started.target.rule_set else None
+        return _practice(calls, started.practice, dialect)
+    name = rule_name or started.target.rule_set
+    rule = rule_set(name) if name else None
     if started.target.tokenizer == "engine" and started.target.base_url is not None:
         source = EngineTokens(started.target.base_url)
         try:
@@ -57,43 +58,35 @@ def predict(
     return _estimated(calls, dialect, rule)
 
 
-def _practice(calls: Sequence[Call], started: Started, dialect: Dialect) -> Prediction:
+def _practice(calls: Sequence[Call], options: PracticeOptions, dialect: Dialect) -> Prediction:
     """By the very rule the server was told, as one cache for all calls and without limit: what could be had."""
-    from hitrate.serve.practice.caches import cache_maker
+    from hitrate.serve.practice.caches import best_case_cache, rule_text
 
-    assert started.practice is not None
-    options = replace(started.practice, replicas=1, shared=False, capacity_tokens=None)
     source = RenderedTokens(dialect, tokenizer("o200k"), exact=True)
-    expected = expectations(calls, source, cache_maker(options))
+    expected = expectations(calls, source, lambda: best_case_cache(options))
     minimum = max(options.minimum_tokens, options.block_size + 1 if options.rule == "block-chain" else 2)
     return Prediction(
         expected=tuple(expected),
         rule=RuleFacts(minimum_tokens=minimum),
-        expectation=Expectation(rule_set=_practice_rule(options), basis="exact"),
+        expectation=Expectation(rule_set=rule_text(options), basis="exact"),
     )
 
 
-def _practice_rule(options: PracticeOptions) -> str:
-    if options.rule == "none":
-        return "none"
-    settings: dict[str, dict[str, Any]] = {
-        "block-chain": {"block_size": options.block_size, "minimum_tokens": options.minimum_tokens},
-        "slots": {"slots": options.slots, "context_per_slot": options.context_tokens // options.slots},
-    }
-    return describe(rule_set(options.rule), **settings.get(options.rule, {}))
+def _exact(calls: Sequence[Call], source: TokenSource, rule: RuleSet | None, settings: Mapping[str, Any]) -> Prediction:
 
+    def cache() -> PrefixCache:
+        return make_cache(rule, **settings) if rule is not None else RadixCache()
 
-def _exact(
-    calls: Sequence[Call], source: TokenSource, rule: RuleSet | None, settings: Mapping[str, Any]
-) -> Prediction:
-    expected = expectations(calls, source, lambda: make_cache(rule, **settings) if rule else RadixCache())
+    expected = expectations(calls, source, cache)
     note = None
     if not source.exact:
         note = "some replies came without token ids and were tokenised again; their turns may be off by a few tokens"
     return Prediction(
         expected=tuple(expected),
         rule=RuleFacts(minimum_tokens=_minimum(rule)),
-        expectation=Expectation(rule_set=describe(rule, **settings) if rule else "longest-prefix", basis="exact", note=note),
+        expectation=Expectation(
+            rule_set=describe(rule, **settings) if rule else "longest-prefix", basis="exact", note=note
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Talk on stderr while a run goes on: one line that is written over, or a line now and then where it is not a terminal."""
+"""Talk on stderr while a run goes on: one line, written over; where that is no terminal, a line now and then."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Started(Struct, frozen=True, kw_only=True):
-    """`practice` are the options of the practice server, when this run started it."""
+    """`practice` are the options of the practice server, when the target is one."""
 
     target: Target
     key: str | None
@@ -45,7 +45,9 @@ def started(
     if given and not own:
         raise UsageError(f"{given[0]} is an option of the practice server and goes with the target practice alone")
     if not own:
-        yield Started(target=target, key=key_for(target, os.environ))
+        key = key_for(target, os.environ)
+        running = practice_options_at(target) if target.name == "practice" else None
+        yield Started(target=target, key=key, practice=running)
         return
     from hitrate.serve.child import PracticeServer
 
@@ -53,3 +55,25 @@ def started(
     with PracticeServer(to_arguments(practice)) as server:
         target = msgspec.structs.replace(target, base_url=server.base_url)
         yield Started(target=target, key=None, practice=options)
+
+
+def practice_options_at(target: Target) -> PracticeOptions:
+    """What a running practice server was started with. Raises Unreachable and TargetError."""
+    import urllib.error
+    import urllib.request
+
+    from hitrate.errors import TargetError, Unreachable
+    from hitrate.serve.practice.options import PracticeOptions
+
+    address = f"{str(target.base_url).removesuffix('/v1')}/state"
+    try:
+        with urllib.request.urlopen(address, timeout=10) as reply:
+            state = msgspec.json.decode(reply.read())
+        return msgspec.convert(state["options"], PracticeOptions)
+    except urllib.error.HTTPError as error:
+        raise TargetError(f"practice: {address} answers {error.code}; is it a practice server?") from None
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        raise Unreachable(f"practice: {address}: {reason}; start it with: {target.start_command}") from None
+    except (msgspec.DecodeError, KeyError, TypeError):
+        raise TargetError(f"practice: {address} does not say its options; is it a practice server?") from None

@@ -201,7 +201,7 @@ def assemble_test(
 
     from hitrate.cli.live_run import clock_warnings
     from hitrate.cli.prediction import predict
-    from hitrate.core.results import TestResult
+    from hitrate.core.results import PadRow, TestResult
     from hitrate.explain.assemble import pads, turns
     from hitrate.explain.verdict import TargetFacts
 
@@ -216,7 +216,7 @@ def assemble_test(
         spills_over=target.spills_over,
     )
     rows, per_turn, aggregate, verdict = turns(measured.calls, prediction.expected, prediction.rule, facts)
-    pad_rows, text = (), ""
+    pad_rows: tuple[PadRow, ...] = ()
     if pairs:
         wishes = dict(zip(map(id, measured.calls), prediction.expected, strict=True))
         seconds = [(length, second) for length, _, second in pairs]
@@ -227,12 +227,13 @@ def assemble_test(
     if failed:
         first = failed[0]
         warnings.append(
-            f"{len(failed)} of {len(rows)} calls failed, the first at session {first.session}, turn {first.turn}: {first.note}"
+            f"{len(failed)} of {len(rows)} calls failed, the first at session {first.session}, turn {first.turn}: "
+            f"{first.note}"
         )
     already_warm = [row for row in rows if row.turn == 1 and row.run == "sequential" and (row.hit_rate or 0) > 0.5]
     if already_warm:
         warnings.append(
-            "the first call was already served from cache: the server was warm from an earlier run; leave --cold at auto"
+            "the first call was served from cache: the server was warm from an earlier run; leave --cold at auto"
         )
     warnings += clock_warnings(measured.measurement, [row.ttft_ms for row in rows if row.ttft_ms is not None])
     return TestResult(

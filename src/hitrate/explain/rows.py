@@ -197,8 +197,8 @@ def _bench_warnings(row: BenchRow, warm_up: bool) -> list[str]:
         )
     if warm_up:
         warnings.append(
-            f"{row.order}: call 2 was not served from cache but later calls were: this rule stores a shared opening only "
-            "once it has been seen twice. Call 2 is not averaged into rest_p50."
+            f"{row.order}: call 2 was not served from cache but later calls were: this rule stores a shared opening "
+            "only once it has been seen twice. Call 2 is not averaged into rest_p50."
         )
     unreported = sum(call.state == "not reported" for call in row.calls)
     if unreported:
@@ -208,7 +208,7 @@ def _bench_warnings(row: BenchRow, warm_up: bool) -> list[str]:
         warnings.append(f"{row.order}: {failed} of {len(row.calls)} calls failed and are left out of the times")
     if row.first_ms is not None and row.cold_p50_ms and not 0.67 < row.first_ms / row.cold_p50_ms < 1.5:
         warnings.append(
-            f"{row.order}: call 1 took {row.first_ms:,.0f} ms, cold calls during the run {row.cold_p50_ms:,.0f} ms: the load "
-            "changed while measuring; trust the interleaved cold calls and run it again on a quieter machine."
+            f"{row.order}: call 1 took {row.first_ms:,.0f} ms, cold calls during the run {row.cold_p50_ms:,.0f} ms: "
+            "the load changed while measuring; trust the interleaved cold calls, or measure on a quieter machine."
         )
     return warnings

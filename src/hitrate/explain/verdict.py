@@ -155,7 +155,8 @@ def _displaced(
     if longest < facts.minimum_tokens:
         return _without_history(reported, facts)
     later = sum(row.turn > 1 for row in reported)
-    text = f"In {len(displaced):,} of {later:,} turns this cache could not serve the session's whole history, by its own rule"
+    share = f"In {len(displaced):,} of {later:,} turns"
+    text = f"{share} this cache could not serve the session's whole history, by its own rule"
     if all(not row.expected_cached_tokens for row in displaced):
         return Verdict(
             healthy=False,
@@ -221,8 +222,8 @@ def _missed(
     replicas, found = _replicas(history, facts.slack_tokens)
     if not sequential_missed and replicas is not None and replicas.estimate < LEAST_REPLICAS:
         text = (
-            f"{count}, only with sessions in parallel and too few for several replicas. No known cause fits; calls that "
-            "overlap can reach the server in another order than they were sent. Repeat with --repeat 2."
+            f"{count}, only with sessions in parallel and too few for several replicas. No known cause fits; calls "
+            "that overlap can reach the server in another order than they were sent. Repeat with --repeat 2."
         )
         return Verdict(healthy=None, routing_is_a_factor=None, cause="unexplained", text=text, repeatable=repeatable)
     text = f"{count}: calls of one session reach different replicas, and each holds only what it has seen."

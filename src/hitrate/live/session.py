@@ -111,7 +111,7 @@ def check_budget(
                 f"--budget cannot be held: no price is known for {target}; give it with --price; nothing was sent"
             )
         return None
-    text = f"estimated cost: at most ${most:.4f} for {calls} calls, about {prompt_tokens:,} prompt tokens, as if nothing were cached"
+    text = f"estimated cost: at most ${most:.4f} for {calls} calls, about {prompt_tokens:,} prompt tokens, none cached"
     if budget_usd is not None and most > budget_usd:
         raise UsageError(f"{text}; that is over --budget ${budget_usd:.4f}; nothing was sent")
     return text

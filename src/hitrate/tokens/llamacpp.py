@@ -1,8 +1,9 @@
 """The token ids that a llama.cpp server really works with, for predictions that are exact.
 
 Prompt: `prompt_token_ids` gives the ids that /v1/chat/completions makes of the same body, by the server's own template
-and tokeniser. Reply: add `generated_ids_members(stream=...)` to the request, and `Reply.token_ids` has them. A slot: `slot_token_ids` reads what a slot holds, which is what the next prompt is matched with.
-Every function here is an extra request: keep them off the path that is timed.
+and tokeniser. Reply: add `generated_ids_members(stream=...)` to the request, and `Reply.token_ids` has them. A slot:
+`slot_token_ids` reads what a slot holds, which is what the next prompt is matched with. Every function here is an
+extra request: keep them off the path that is timed.
 """
 
 from __future__ import annotations

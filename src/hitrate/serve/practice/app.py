@@ -8,6 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -82,7 +83,9 @@ class PracticeApp:
         return PlainTextResponse(prometheus_text(self.service.engine.counts), media_type=CONTENT_TYPE)
 
     async def _state(self, request: Request) -> Response:
-        return JSONResponse({"calls": self.service.calls, "replicas": self.service.engine.state()})
+        options = msgspec.to_builtins(msgspec.structs.replace(self.service.options, api_key=None))
+        state = {"calls": self.service.calls, "options": options, "replicas": self.service.engine.state()}
+        return JSONResponse(state)
 
     async def _reset(self, request: Request) -> Response:
         self.service.reset()
