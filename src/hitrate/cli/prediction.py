@@ -51,10 +51,8 @@ def predict(
             return _exact(calls, source, rule, _engine_settings(rule, source, settings))
         except HitrateError as error:
             return _estimated(calls, dialect, rule, note=f"the engine's own tokens could not be had: {error.message}")
-    if started.target.name == "practice" and started.target.tokenizer == "o200k" and rule is not None:
-        return _exact(
-            calls, RenderedTokens(dialect, tokenizer("o200k"), exact=True), rule, lambda: make_cache(rule, **settings)
-        )
+    if started.practice is not None:
+        return _exact(calls, RenderedTokens(dialect, tokenizer("o200k"), exact=True), rule, settings)
     return _estimated(calls, dialect, rule)
 
 

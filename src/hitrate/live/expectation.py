@@ -16,7 +16,6 @@ from hitrate.tokens.interface import Tokenizer
 from hitrate.tokens.llamacpp import prompt_token_ids, slot_sizes, tokenize
 from hitrate.tokens.rendering import prompt_tokens
 
-
 SIMULTANEOUS_S = 0.005
 """Calls written this close together on several connections can be read by a server in any order."""
 
