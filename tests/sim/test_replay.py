@@ -68,3 +68,28 @@ def test_no_call_is_taken_before_the_one_it_follows_has_ended():
         TimedCall(4.0015, 5.0, 8.0, [*mine, 3]),
     ]
     assert expected_cached_tokens(calls, cache, simultaneous_s=0.005) == [0, 0, 101, 101]
+
+
+def test_slots_that_were_used_tell_the_order_of_calls_sent_together():
+    def calls(*slots):
+        return [
+            TimedCall(0.0, 1.0, 2.0, [*OPENING, 1], slot=1),
+            TimedCall(3.000, 6.0, 7.0, [9, *range(700, 760)], slot=slots[0]),
+            TimedCall(3.001, 5.0, 8.0, [9, *range(800, 860)], slot=slots[1]),
+        ]
+
+    # Slot 0 was never used and is taken first; the call behind it displaces the opening from slot 1.
+    assert expected_cached_tokens(calls(0, 1), SlotCache(slots=2), simultaneous_s=0.005) == [0, 0, 0]
+    later = TimedCall(9.0, 10.0, 11.0, [9, *range(700, 760), 5], slot=0)
+    assert expected_cached_tokens([*calls(0, 1), later], SlotCache(slots=2, host_cache_bytes=0))[-1] == 61
+
+
+def test_a_reply_seen_late_frees_its_slot_for_the_call_that_used_it():
+    mine = [*OPENING, 1]
+    calls = [
+        TimedCall(0.0, 1.0, 5.002, mine, slot=1),
+        TimedCall(5.0, 6.0, 7.0, [*mine, 2], slot=1),
+    ]
+    assert expected_cached_tokens(calls, SlotCache(slots=2, host_cache_bytes=0), simultaneous_s=0.005) == [0, 101]
+    unknown = [call._replace(slot=None) for call in calls]
+    assert expected_cached_tokens(unknown, SlotCache(slots=2, host_cache_bytes=0), simultaneous_s=0.005) == [0, 0]

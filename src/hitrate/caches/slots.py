@@ -212,6 +212,10 @@ class SlotCache:
         held, _ = self._exchange(index, prompt, id_slot)
         return self._reusable(held, prompt, cache_prompt)
 
+    def slot_for(self, tokens: Sequence[int], *, namespace: object = None) -> int | None:
+        """The slot that `begin` would take now, None when the request would wait. Changes nothing."""
+        return self._choose(HeldSequence(tuple(tokens), namespace), None)
+
     def begin(
         self,
         tokens: Sequence[int],

@@ -79,6 +79,8 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     response_id: str | None = None
     token_ids: tuple[int, ...] | None = None
     """Generated token ids where the engine gives them."""
+    slot: int | None = None
+    """The slot that answered, where the engine names it (llama.cpp)."""
     server_timings: dict[str, Any] | None = None
     """The engine's own timing block (llama.cpp `timings`, Groq `x_groq`, ...), untouched."""
 
