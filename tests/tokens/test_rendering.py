@@ -44,6 +44,10 @@ def prompt(*segments):
         ),
         ([("image", "/messages/0/content/0/image_url", "a")], [USER, IMAGE, 97, END, ASSISTANT]),
         (
+            [("assistant", "/messages/0/content", ""), ("assistant", "/messages/0/tool_calls/0/function", "b")],
+            [ASSISTANT, 98, END, ASSISTANT],
+        ),
+        (
             [("schema", "/response_format/json_schema", "a"), ("system", "/system/0/text", "b")],
             [SCHEMA, 97, END, SYSTEM, 98, END, ASSISTANT],
         ),

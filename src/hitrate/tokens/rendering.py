@@ -32,7 +32,9 @@ def prompt_tokens(prompt: CanonicalPrompt, tokenizer: Tokenizer) -> list[int]:
     tokens: list[int] = []
     for role, segments in _messages(prompt):
         tokens.append(_OPENINGS[role])
-        for number, segment in enumerate(segments):
+        # An empty text and none at all come out of a template alike; streams turn one into the other.
+        parts = [segment for segment in segments if segment.text or segment.kind == "image"]
+        for number, segment in enumerate(parts):
             if number:
                 tokens.append(_NEXT_PART)
             if segment.kind == "image":
