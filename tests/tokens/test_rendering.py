@@ -82,6 +82,7 @@ def test_an_appended_message_leaves_the_earlier_tokens_a_prefix(conversation, ap
 
 
 @given(one=messages, other=messages)
-def test_different_prompts_have_different_tokens(one, other):
+def test_different_prompts_have_different_tokens_but_for_empty_texts(one, other):
     tokens = [prompt_tokens(prompt(*segments_of(conversation)), Letters()) for conversation in (one, other)]
-    assert (tokens[0] == tokens[1]) == (one == other)
+    said = [[(kind, [text for text in texts if text]) for kind, texts in conversation] for conversation in (one, other)]
+    assert (tokens[0] == tokens[1]) == (said[0] == said[1])
