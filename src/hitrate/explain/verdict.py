@@ -5,39 +5,27 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from hitrate.core.results import Interval, PerTurn, TurnRow, Verdict
 from hitrate.core.statistics import median, wilson
+from hitrate.explain.history import Observation, history_found, openings, reply_alone_missing
+from hitrate.explain.rows import RuleFacts
 from hitrate.explain.states import HEAD_SHARE
 
 SPILL_OVER_CALLS_PER_MINUTE = 15.0
 """Above about this rate per prefix and key OpenAI sends calls to further machines.
 https://platform.openai.com/docs/guides/prompt-caching"""
 
-
 LEAST_REPLICAS = 1.5
 """Two replicas lose every second turn; an estimate below this is a stray loss, not a replica."""
 
-
-class Observation(Struct, frozen=True, kw_only=True):
-    """One row with what the verdict needs beside it.
-
-    `shared_tokens` is what the prompt shares with any call sent before; it exceeds the row's expectation where calls
-    raced or the cache cannot hold all. `previous_expected` is the expectation of the session's turn before.
-    """
-
-    row: TurnRow
-    shared_tokens: int | None = None
-    previous_expected: int | None = None
-    sent_at_s: float = 0.0
+UNLIKELY = 0.05
+"""A sequential run that finds everything with a smaller probability than this, if calls went to replicas at random,
+rules that out."""
 
 
-class TargetFacts(Struct, frozen=True, kw_only=True):
+class TargetFacts(RuleFacts, frozen=True, kw_only=True):
     """What is known of the target that bears on the verdict."""
 
-    minimum_tokens: int = 0
-    slack_tokens: int = 0
     how_to_report: str | None = None
     affinity_sent: str | None = None
     affinity_knob: str | None = None
@@ -46,33 +34,46 @@ class TargetFacts(Struct, frozen=True, kw_only=True):
     spills_over: bool = False
 
 
-def history_found(row: TurnRow, slack_tokens: int) -> bool | None:
-    """Whether the session's own history was served; None where there was none to serve or nothing is reported."""
-    if row.turn < 2 or row.cached_tokens is None or row.expected_cached_tokens is None or not row.prompt_tokens:
-        return None
-    if row.state == "failed" or row.expected_cached_tokens <= HEAD_SHARE * row.prompt_tokens:
-        return None
-    return row.cached_tokens >= row.expected_cached_tokens - slack_tokens
+class _Evidence:
+    """The observations of a test, and what each one tells about the session's history."""
+
+    def __init__(self, observations: Sequence[Observation], facts: RuleFacts) -> None:
+        self.all = observations
+        self.opening = openings(observations)
+        found = [(one, history_found(one, facts, self.opening[one.row.run])) for one in observations]
+        self.telling = [(one, hit) for one, hit in found if hit is not None]
+        self.missed = [one for one, hit in self.telling if not hit]
+
+    def hits(self, run: str) -> list[bool]:
+        return [hit for one, hit in self.telling if one.row.run.startswith(run)]
+
+    @property
+    def parallel_ran(self) -> bool:
+        return any(one.row.run.startswith("parallel") for one in self.all)
+
+    @property
+    def count(self) -> str:
+        many = len(self.telling)
+        return f"{len(self.missed):,} of {many:,} turn{'s' if many != 1 else ''} did not find the session's whole history"
 
 
-def per_turn(rows: Sequence[TurnRow], slack_tokens: int) -> tuple[PerTurn, ...]:
-    """Rows of equal run and turn together; `found` is None for the first turn."""
-    groups: dict[tuple[str, int], list[TurnRow]] = defaultdict(list)
-    for row in rows:
-        groups[row.run, row.turn].append(row)
+def per_turn(observations: Sequence[Observation], facts: RuleFacts) -> tuple[PerTurn, ...]:
+    """Rows of equal run and turn together; `found` is None for the first turn and where the counts cannot tell."""
+    opening = openings(observations)
+    groups: dict[tuple[str, int], list[Observation]] = defaultdict(list)
+    for one in observations:
+        groups[one.row.run, one.row.turn].append(one)
     result = []
     for (run, turn), group in groups.items():
-        found = [hit for hit in (history_found(row, slack_tokens) for row in group) if hit is not None]
-        counted = [
-            row for row in group if row.cached_tokens is not None and row.prompt_tokens and row.hit_rate is not None
-        ]
+        hits = [hit for one in group if (hit := history_found(one, facts, opening[run])) is not None]
+        counted = [one.row for one in group if one.row.hit_rate is not None]
         prompt = sum(row.prompt_tokens or 0 for row in counted)
-        ttfts = [row.ttft_ms for row in group if row.ttft_ms is not None]
+        ttfts = [one.row.ttft_ms for one in group if one.row.ttft_ms is not None and one.row.state != "failed"]
         result.append(
             PerTurn(
                 run=run,
                 turn=turn,
-                found=wilson(sum(found), len(found)) if found else None,
+                found=wilson(sum(hits), len(hits)) if hits else None,
                 hit_rate=sum(row.cached_tokens or 0 for row in counted) / prompt if prompt else None,
                 ttft_p50_ms=median(ttfts) if ttfts else None,
             )
@@ -82,158 +83,217 @@ def per_turn(rows: Sequence[TurnRow], slack_tokens: int) -> tuple[PerTurn, ...]:
 
 def judge(observations: Sequence[Observation], facts: TargetFacts) -> Verdict:
     """The verdict over all rows of a test, sequential and parallel."""
-    rows = [observation.row for observation in observations]
+    rows = [one.row for one in observations]
     answered = [row for row in rows if row.state != "failed"]
     if not answered:
-        return Verdict(healthy=None, routing_is_a_factor=None, cause="failed", text="No call was answered.")
-    reported = [row for row in answered if row.cached_tokens is not None and row.state != "not reported"]
+        return Verdict(healthy=None, routing_is_a_factor=None, cause="failed", text="No call was answered whole.")
+    reported = [row for row in answered if row.hit_rate is not None]
     if not reported:
-        how = f" {facts.how_to_report}" if facts.how_to_report else ""
-        text = f"Cached tokens are not reported by this target, so no hit rate can be given.{how}"
-        return Verdict(healthy=None, routing_is_a_factor=None, cause="not reported", text=text)
-    history = [row for row in reported if history_found(row, facts.slack_tokens) is not None]
-    displaced = [o.row for o in observations if o.row.turn > 1 and _lost_to_the_rule(o)]
+        return _not_reported(answered, facts)
     repeatable = _repeatable(rows)
-    if not history and not displaced:
+    evidence = _Evidence(observations, facts)
+    displaced = [one.row for one in observations if one.row.turn > 1 and _lost_to_the_rule(one, facts)]
+    if not evidence.telling and not displaced:
         return _without_history(reported, facts)
-    missed = [row for row in history if not history_found(row, facts.slack_tokens)]
-    if not missed and displaced:
-        return _displaced(reported, displaced, facts, repeatable)
-    if not missed:
-        return _healthy(observations, repeatable)
+    if not evidence.missed:
+        return _displaced(reported, displaced, facts, repeatable) if displaced else _healthy(evidence, facts, repeatable)
     if all((row.cached_tokens or 0) <= HEAD_SHARE * (row.prompt_tokens or 0) for row in reported if row.turn > 1):
         return _all_zero(reported, facts, repeatable)
-    return _missed(observations, history, missed, facts, repeatable)
+    return _missed(evidence, facts, repeatable)
+
+
+def _not_reported(answered: Sequence[TurnRow], facts: TargetFacts) -> Verdict:
+    faults = [row for row in answered if row.cached_tokens is None and "accounting fault" in (row.note or "")]
+    if faults:
+        text = f"No hit rate can be given: the counts contradict each other ({faults[0].note})."
+        return Verdict(healthy=None, routing_is_a_factor=None, cause="accounting fault", text=text)
+    text = "Cached tokens were not reported, so no hit rate can be given."
+    if facts.how_to_report:
+        text += f" What is known of this target: {facts.how_to_report}."
+    return Verdict(healthy=None, routing_is_a_factor=None, cause="not reported", text=text)
 
 
 def _without_history(reported: Sequence[TurnRow], facts: TargetFacts) -> Verdict:
     longest = max(row.prompt_tokens or 0 for row in reported)
     if longest < facts.minimum_tokens:
+        cause = "too short"
         text = (
             f"Too short: the longest prompt has {longest:,} tokens and this cache rule reuses nothing below "
             f"{facts.minimum_tokens:,}. Use a longer system prompt or --pad."
         )
-        return Verdict(healthy=None, routing_is_a_factor=None, cause="too short", text=text)
-    text = "One turn alone has no history to find. Use --turns 2 or more."
-    return Verdict(healthy=None, routing_is_a_factor=None, cause="too few turns", text=text)
+    elif all(row.turn < 2 for row in reported):
+        cause, text = "too few turns", "One turn alone has no history to find. Use --turns 2 or more."
+    elif facts.not_identical:
+        cause, text = "not identical", f"The prompts share nothing in front. {facts.not_identical}"
+    else:
+        cause = "too few turns"
+        text = (
+            "No turn can tell whether its history was found: what the turns add is less than what this cache credits "
+            "at a time. Use more --turns or a larger --max-tokens."
+        )
+    return Verdict(healthy=None, routing_is_a_factor=None, cause=cause, text=text)
 
 
-def _healthy(observations: Sequence[Observation], repeatable: bool | None) -> Verdict:
-    runs = {observation.row.run.split("#")[0] for observation in observations}
+def _healthy(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None) -> Verdict:
     text = "Healthy: every turn after the first found the whole history that the cache rule can serve."
+    if facts.slack_tokens:
+        text = "Healthy: every turn after the first that can tell found the prompt of the turn before."
     cause = None
-    raced = [observation for observation in observations if _raced(observation)]
-    if len(runs) > 1:
+    routing: bool | None = False
+    raced = [one for one in evidence.all if _raced(one, facts)]
+    if evidence.parallel_ran and evidence.hits("parallel"):
         text += " Parallel and sequential are equal per turn: routing is no factor."
+    elif evidence.parallel_ran:
+        routing = None
+        text += (
+            " In parallel no turn can tell: the opening that all sessions share is credited alike, and the turns add "
+            "less than one step. Use more --turns or a larger --max-tokens."
+        )
     if raced:
         cause = "race"
         text += (
             f" In {len(raced)} of the parallel calls the opening was paid again because the calls raced: none had "
             "answered yet when the others were sent. Send one call first, then the rest."
         )
-    return Verdict(healthy=True, routing_is_a_factor=False, cause=cause, text=text, repeatable=repeatable)
+    return Verdict(healthy=True, routing_is_a_factor=routing, cause=cause, text=text, repeatable=repeatable)
 
 
-def _lost_to_the_rule(observation: Observation) -> bool:
-    """Whether the rule itself predicts less than what the prompt shares with earlier calls, by more than a block."""
-    row = observation.row
-    if observation.shared_tokens is None or row.cached_tokens is None or not row.prompt_tokens:
+def _lost_to_the_rule(one: Observation, facts: RuleFacts) -> bool:
+    """Whether the rule itself predicts less than what the prompt shares with earlier calls, by more than its step."""
+    row = one.row
+    if one.shared_tokens is None or row.cached_tokens is None or not row.prompt_tokens or row.state == "failed":
         return False
-    lost = observation.shared_tokens - max(row.cached_tokens, row.expected_cached_tokens or 0)
-    return lost > HEAD_SHARE * row.prompt_tokens
+    lost = one.shared_tokens - max(row.cached_tokens, row.expected_cached_tokens or 0)
+    return lost > max(HEAD_SHARE * row.prompt_tokens, facts.granularity, facts.slack_tokens)
 
 
-def _raced(observation: Observation) -> bool:
+def _raced(one: Observation, facts: RuleFacts) -> bool:
     """A first turn that shares its opening with calls that had not answered when it was sent."""
-    return observation.row.turn == 1 and observation.row.run.startswith("parallel") and _lost_to_the_rule(observation)
+    return one.row.turn == 1 and one.row.run.startswith("parallel") and _lost_to_the_rule(one, facts)
 
 
 def _displaced(
     reported: Sequence[TurnRow], displaced: Sequence[TurnRow], facts: TargetFacts, repeatable: bool | None
 ) -> Verdict:
-    longest = max(row.prompt_tokens or 0 for row in reported)
-    if longest < facts.minimum_tokens:
+    if max(row.prompt_tokens or 0 for row in reported) < facts.minimum_tokens:
         return _without_history(reported, facts)
     later = sum(row.turn > 1 for row in reported)
-    share = f"In {len(displaced):,} of {later:,} turns"
-    text = f"{share} this cache could not serve the session's whole history, by its own rule"
+    text = f"In {len(displaced):,} of {later:,} turns this cache could not serve the session's whole history, by its own rule"
     if all(not row.expected_cached_tokens for row in displaced):
-        return Verdict(
-            healthy=False,
-            routing_is_a_factor=False,
-            cause="no reuse",
-            text=f"{text}: it keeps nothing of what was sent.",
-            repeatable=repeatable,
+        cause = "no reuse"
+        text += ": it keeps nothing of what was sent."
+    else:
+        cause = "capacity"
+        text += (
+            ": all sessions together do not fit it, and they take each other's place. More slots or more memory for "
+            "it, or fewer sessions at once. Routing is no factor."
         )
-    text += (
-        ": all sessions together do not fit it, and they take each other's place. More slots or more memory for it, or "
-        "fewer sessions at once. Routing is no factor."
-    )
-    return Verdict(healthy=False, routing_is_a_factor=False, cause="capacity", text=text, repeatable=repeatable)
+    return Verdict(healthy=False, routing_is_a_factor=False, cause=cause, text=text, repeatable=repeatable)
 
 
 def _all_zero(reported: Sequence[TurnRow], facts: TargetFacts, repeatable: bool | None) -> Verdict:
-    longest = max(row.prompt_tokens or 0 for row in reported)
-    if longest < facts.minimum_tokens:
+    if max(row.prompt_tokens or 0 for row in reported) < facts.minimum_tokens:
         return _without_history(reported, facts)
     if facts.not_identical:
         text = f"Nothing was reused: the prompts are not identical in front. {facts.not_identical}"
         return Verdict(
             healthy=False, routing_is_a_factor=False, cause="not identical", text=text, repeatable=repeatable
         )
+    cause = "no reuse"
     text = "Nothing was reused in any turn, although the prompts are identical in front and long enough."
     if facts.affinity_knob and not facts.affinity_sent:
+        cause = "no affinity"
         text += f" No affinity was sent: try --affinity auto, which sets {facts.affinity_knob}."
-        return Verdict(healthy=False, routing_is_a_factor=True, cause="no affinity", text=text, repeatable=repeatable)
-    text += " Prefix caching may be off on this target, or every call reaches another replica."
-    return Verdict(healthy=False, routing_is_a_factor=None, cause="no reuse", text=text, repeatable=repeatable)
+    text += (
+        " Prefix caching may be off on this target, every call may reach another replica, or an entry may become "
+        "readable later than the next turn came (try a low --rpm)."
+    )
+    return Verdict(healthy=False, routing_is_a_factor=None, cause=cause, text=text, repeatable=repeatable)
 
 
-def _missed(
-    observations: Sequence[Observation],
-    history: Sequence[TurnRow],
-    missed: Sequence[TurnRow],
-    facts: TargetFacts,
-    repeatable: bool | None,
-) -> Verdict:
-    count = f"{len(missed):,} of {len(history):,} turns did not find the session's whole history"
-    if _one_turn_behind(observations, facts.slack_tokens):
+def _missed(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None) -> Verdict:
+    if _replies_alone(evidence, facts):
         text = (
-            f"{count}, each by exactly the turn before: an entry becomes readable only some time after the reply "
-            "(write delay). Parallel and sequential behave alike: routing is no factor."
+            f"{evidence.count}, but each of these found the whole prompt before and missed its reply alone: the engine "
+            "does not keep what it generates, or renders it otherwise when it is sent back. Routing is no factor."
         )
-        return Verdict(healthy=False, routing_is_a_factor=False, cause="write delay", text=text, repeatable=repeatable)
-    sequential_missed = any(row.run.startswith("sequential") for row in missed)
-    parallel_ran = any(row.run.startswith("parallel") for row in history)
-    if not sequential_missed and _starts_later(history, facts.slack_tokens):
+        return Verdict(healthy=True, routing_is_a_factor=False, cause="reply", text=text, repeatable=repeatable)
+    if _one_turn_behind(evidence, facts):
+        return _behind(evidence, repeatable)
+    alone = not evidence.hits("sequential") or all(evidence.hits("sequential"))
+    if alone and _starts_later(evidence):
         text = (
-            f"{count}, all with sessions in parallel and not at their second turn: the states of all sessions do not "
-            "fit together (eviction), or a time limit ran out. Routing does not show."
+            f"{evidence.count}, all with sessions in parallel and not at their second turn: the states of all sessions "
+            "do not fit together (eviction), or a time limit ran out. Routing does not show."
         )
         return Verdict(healthy=False, routing_is_a_factor=False, cause="eviction", text=text, repeatable=repeatable)
-    rate = _calls_per_minute(observations)
-    if not sequential_missed and facts.spills_over and rate is not None and rate > SPILL_OVER_CALLS_PER_MINUTE:
+    rate = _calls_per_minute(evidence.all)
+    if alone and facts.spills_over and rate is not None and rate > SPILL_OVER_CALLS_PER_MINUTE:
         text = (
-            f"{count}, only with sessions in parallel, at {rate:,.0f} calls a minute on one prefix: above about "
+            f"{evidence.count}, only with sessions in parallel, at {rate:,.0f} calls a minute on one prefix: above about "
             f"{SPILL_OVER_CALLS_PER_MINUTE:.0f} a minute this vendor spills over to further machines. "
             "Spread sessions over several keys, or slow down with --rpm."
         )
         return Verdict(healthy=False, routing_is_a_factor=True, cause="spill-over", text=text, repeatable=repeatable)
-    replicas, found = _replicas(history, facts.slack_tokens)
-    if not sequential_missed and replicas is not None and replicas.estimate < LEAST_REPLICAS:
+    if alone and (text := _not_at_random(evidence)):
+        cause = "eviction" if "eviction" in text else "unexplained"
+        healthy = False if cause == "eviction" else None
+        return Verdict(healthy=healthy, routing_is_a_factor=None, cause=cause, text=text, repeatable=repeatable)
+    return _replica(evidence, facts, repeatable, alone=alone)
+
+
+def _replies_alone(evidence: _Evidence, facts: TargetFacts) -> bool:
+    """Every miss had the whole prompt before, and one of them beyond what the opening can explain."""
+    opening = evidence.opening
+    return all(reply_alone_missing(one, facts, opening[one.row.run]) for one in evidence.missed) and any(
+        (one.row.cached_tokens or 0) > opening[one.row.run] for one in evidence.missed
+    )
+
+
+def _behind(evidence: _Evidence, repeatable: bool | None) -> Verdict:
+    if evidence.parallel_ran:
         text = (
-            f"{count}, only with sessions in parallel and too few for several replicas. No known cause fits; calls "
-            "that overlap can reach the server in another order than they were sent. Repeat with --repeat 2."
+            f"{evidence.count}, each by exactly the turn before: an entry becomes readable only some time after the "
+            "reply (write delay). Parallel and sequential behave alike: routing is no factor."
         )
-        return Verdict(healthy=None, routing_is_a_factor=None, cause="unexplained", text=text, repeatable=repeatable)
-    text = f"{count}: calls of one session reach different replicas, and each holds only what it has seen."
-    if found is not None:
-        text += (
-            f" At turn 2 the history was found {found.estimate:.1%} of the time "
-            f"(95 % interval {found.low:.1%} to {found.high:.1%}, n = {found.n})"
+        return Verdict(healthy=False, routing_is_a_factor=False, cause="write delay", text=text, repeatable=repeatable)
+    text = (
+        f"{evidence.count}, each by exactly the turn before: an entry becomes readable only some time after the reply "
+        "(write delay), or calls go to two replicas in turn (routing). --sessions 3 tells them apart."
+    )
+    return Verdict(healthy=False, routing_is_a_factor=None, cause="write delay", text=text, repeatable=repeatable)
+
+
+def _not_at_random(evidence: _Evidence) -> str | None:
+    """What to say where losses in parallel alone do not fit replicas that calls reach at random, else None."""
+    parallel, sequential = evidence.hits("parallel"), evidence.hits("sequential")
+    share = sum(parallel) / len(parallel)
+    if share > 1 / LEAST_REPLICAS:
+        return (
+            f"{evidence.count}, only with sessions in parallel and too few for several replicas. No known cause fits; "
+            "calls that overlap can reach the server in another order than they were sent. Repeat with --repeat 2."
         )
-        text += f": about {replicas.estimate:.0f} replicas without affinity." if replicas is not None else "."
-    if parallel_ran and not sequential_missed:
+    if sequential and share ** len(sequential) < UNLIKELY:
+        return (
+            f"{evidence.count}, only with sessions in parallel, so calls do not reach replicas at random. Either the "
+            "states of all sessions do not fit together (eviction), or calls are spread by load. Try fewer sessions, "
+            "then more of them at a low --rpm."
+        )
+    return None
+
+
+def _replica(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None, *, alone: bool) -> Verdict:
+    text = f"{evidence.count}: calls of one session reach different replicas, and each holds only what it has seen."
+    found = wilson(sum(hit for _, hit in evidence.telling), len(evidence.telling))
+    replicas = None
+    if found.estimate > 0 and found.low > 0:
+        replicas = Interval(1 / found.estimate, 1 / found.high, 1 / found.low, found.n)
+    text += (
+        f" The history was found {found.estimate:.1%} of the time (95 % interval {found.low:.1%} to {found.high:.1%}, "
+        f"n = {found.n})"
+    )
+    text += "." if replicas is None else f": about {replicas.estimate:.0f} replicas if calls reach them at random."
+    if evidence.parallel_ran and alone:
         text += " In sequence nothing was missed: parallel and sequential differ."
     if facts.affinity_sent:
         text += f" The affinity that was sent ({facts.affinity_sent}) does not hold sessions together."
@@ -244,51 +304,49 @@ def _missed(
     )
 
 
-def _one_turn_behind(observations: Sequence[Observation], slack: int) -> bool:
-    """Every turn from the third on was served what the turn before it could have been, no more and no less."""
-    late = [o for o in observations if o.row.turn > 2 and history_found(o.row, slack) is not None]
-    if not late:
+def _one_turn_behind(evidence: _Evidence, facts: RuleFacts) -> bool:
+    """Every later turn was served what the turn before it could have been, no more and no less.
+
+    Of parallel second turns at most half may have found the opening: another replica has it, a late entry has not.
+    """
+    later = [one for one, _ in evidence.telling if one.row.turn > 2]
+    second = [one for one, _ in evidence.telling if one.row.turn == 2]
+    with_opening = sum((one.row.cached_tokens or 0) > HEAD_SHARE * (one.row.prompt_tokens or 0) for one in second)
+    if not later or len(evidence.missed) < len(evidence.telling) or 2 * with_opening > len(second):
         return False
     return all(
-        o.previous_expected is not None
-        and o.row.cached_tokens is not None
-        and not history_found(o.row, slack)
-        and abs(o.row.cached_tokens - o.previous_expected) <= slack
-        for o in late
+        one.previous_expected is not None
+        and one.row.cached_tokens is not None
+        and abs(one.row.cached_tokens - one.previous_expected) <= facts.slack_tokens
+        for one in later
     )
 
 
-def _starts_later(history: Sequence[TurnRow], slack: int) -> bool:
-    """The second turns found their history nearly always, later ones did not."""
-    second = [bool(history_found(row, slack)) for row in history if row.turn == 2 and row.run.startswith("parallel")]
+def _starts_later(evidence: _Evidence) -> bool:
+    """The second turns in parallel found their history, all of them; later ones did not."""
+    second = [hit for one, hit in evidence.telling if one.row.turn == 2 and one.row.run.startswith("parallel")]
     return len(second) >= 3 and all(second)
 
 
-def _replicas(history: Sequence[TurnRow], slack: int) -> tuple[Interval | None, Interval | None]:
-    """Replicas behind the address if each call goes to a random one, and the share found at turn 2."""
-    second = [bool(history_found(row, slack)) for row in history if row.turn == 2]
-    if len(second) < 2:
-        return None, None
-    found = wilson(sum(second), len(second))
-    if found.estimate == 0 or found.low == 0:
-        return None, found
-    return Interval(1 / found.estimate, 1 / found.high, 1 / found.low, found.n), found
-
-
 def _calls_per_minute(observations: Sequence[Observation]) -> float | None:
-    sent = sorted(o.sent_at_s for o in observations if o.row.run.startswith("parallel"))
+    sent = sorted(one.sent_at_s for one in observations if one.row.run.startswith("parallel"))
     if len(sent) < 2 or sent[-1] <= sent[0]:
         return None
     return 60.0 * (len(sent) - 1) / (sent[-1] - sent[0])
 
 
 def _repeatable(rows: Sequence[TurnRow]) -> bool | None:
-    """Whether repeated runs gave the same cached tokens call by call; None without a repeat."""
+    """Whether repeated runs gave the same cached tokens on every call that all of them made; None without a repeat or
+    where nothing is reported."""
     counts: dict[str, dict[str, dict[tuple[int, int], int | None]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
         kind, _, number = row.run.partition("#")
         counts[kind][number][row.session, row.turn] = row.cached_tokens
-    repeats = [list(by_number.values()) for by_number in counts.values() if len(by_number) > 1]
-    if not repeats:
-        return None
-    return all(run == runs[0] for runs in repeats for run in runs)
+    same = [
+        len({run[call] for run in runs}) == 1
+        for runs in (list(by_number.values()) for by_number in counts.values())
+        if len(runs) > 1
+        for call in set.intersection(*(set(run) for run in runs))
+        if any(run[call] is not None for run in runs)
+    ]
+    return all(same) if same else None
