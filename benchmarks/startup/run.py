@@ -24,7 +24,7 @@ from statistics import median
 BASELINE = "python -c pass"
 BARS = {"hitrate --version": 4.5, "hitrate --help": 6.0}
 """Times the baseline, in instructions where they can be counted, in CPU time elsewhere."""
-IMPORTS = ("click", "typer", "rich", "msgspec", "httpx")
+IMPORTS = ("click", "typer", "rich.table", "msgspec", "httpx")
 _INSTRUCTIONS = re.compile(r"I\s+refs:\s+([\d,]+)")
 
 
@@ -41,7 +41,7 @@ def programs() -> dict[str, list[str]]:
         **{
             f"import {name}": [*python, "-c", f"import {name}"]
             for name in IMPORTS
-            if importlib.util.find_spec(name) is not None
+            if importlib.util.find_spec(name.partition(".")[0]) is not None
         },
     }
 
