@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,10 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from hitrate.caches.block_chain import BlockChainCache
+from hitrate.caches.breakpoints import BreakpointLease, Mark
+from hitrate.caches.exact import ExactCache
+from hitrate.caches.marked import MarkedCache
 from hitrate.caches.oracle import BlockOracle, RadixOracle
+from hitrate.caches.oracle_breakpoints import ExactOracle, MarkedOracle
 from hitrate.caches.oracle_slots import SlotOracle
+from hitrate.caches.oracle_units import UnitOracle
 from hitrate.caches.radix import RadixCache
 from hitrate.caches.slots import SlotCache
+from hitrate.caches.units import UnitCache
 from hitrate.errors import ContextTooSmall
 
 TOKENS = st.lists(st.integers(0, 2), max_size=9)
@@ -24,7 +30,62 @@ PICK = st.integers(0, 5)
 EXAMPLES = int(os.environ.get("HITRATE_EXAMPLES", "8"))
 
 
-def machine(make: Callable[[], tuple[Any, Any]], slot_options: bool = False) -> type[RuleBasedStateMachine]:
+class Options(NamedTuple):
+    """What a request has besides its tokens: what is drawn, and the keywords made from it for a prompt."""
+
+    draw: st.SearchStrategy[Any]
+    request: Callable[[list[int], Any], dict[str, Any]]
+
+
+def block_ends(prompt: list[int]) -> list[int]:
+    """A block ends behind every 2, so equal prefixes have equal blocks, and with the prompt."""
+    return [end for end, token in enumerate(prompt, start=1) if token == 2 or end == len(prompt)]
+
+
+def marked_request(prompt: list[int], drawn: list[tuple[int, float]]) -> dict[str, Any]:
+    """Marks at the drawn blocks, counted from the last one, the longer lifetimes first."""
+    ends = block_ends(prompt)
+    places = sorted({len(ends) - 1 - place for place, _ in drawn if place < len(ends)})
+    lifetimes = sorted((ttl_s for _, ttl_s in drawn), reverse=True)
+    return {"boundaries": ends, "marks": [Mark(*mark) for mark in zip(places, lifetimes, strict=False)]}
+
+
+def exact_request(prompt: list[int], drawn: dict[str, Any]) -> dict[str, Any]:
+    request = {**drawn, **marked_request(prompt, drawn["marks"])}
+    if "messages" in drawn:
+        request["messages"] = [index for index in range(len(request["boundaries"])) if index in drawn["messages"]]
+    return request
+
+
+def marks(ttls_s: list[float], most: int) -> st.SearchStrategy[list[tuple[int, float]]]:
+    return st.lists(st.tuples(st.integers(0, 7), st.sampled_from(ttls_s)), max_size=most)
+
+
+PLAIN = Options(st.just({}), lambda prompt, drawn: {})
+OPTIONS = {
+    "slots": Options(
+        st.fixed_dictionaries(
+            {}, optional={"id_slot": st.integers(0, 4), "cache_prompt": st.sampled_from([True, False])}
+        ),
+        lambda prompt, drawn: drawn,
+    ),
+    "marks": Options(marks([4.0, 12.0], 4), marked_request),
+    "marks of one lifetime": Options(marks([4.0], 7), marked_request),
+    "breakpoints": Options(
+        st.fixed_dictionaries(
+            {"marks": marks([4.0, 12.0], 7)},
+            optional={
+                "mode": st.sampled_from(["implicit", "explicit"]),
+                "ttl_s": st.sampled_from([4.0, 12.0]),
+                "messages": st.sets(st.integers(0, 12)),
+            },
+        ),
+        exact_request,
+    ),
+}
+
+
+def machine(make: Callable[[], tuple[Any, Any]], options: Options) -> type[RuleBasedStateMachine]:
     """Model and oracle side by side. Prompts mostly start with what an earlier request left behind."""
 
     class ModelAgainstOracle(RuleBasedStateMachine):
@@ -44,25 +105,19 @@ def machine(make: Callable[[], tuple[Any, Any]], slot_options: bool = False) -> 
         def lease(self, pick: int) -> tuple[Any, Any]:
             return self.leases[pick % len(self.leases)]
 
-        @rule(
-            pick=PICK,
-            cut=st.integers(0, 4),
-            tail=TOKENS,
-            namespace=NAMESPACES,
-            options=st.fixed_dictionaries(
-                {}, optional={"id_slot": st.integers(0, 4), "cache_prompt": st.sampled_from([True, False])}
-            ),
-        )
-        def begin(self, pick: int, cut: int, tail: list[int], namespace: str | None, options: dict[str, Any]) -> None:
+        @rule(pick=PICK, cut=st.integers(0, 4), tail=TOKENS, namespace=NAMESPACES, drawn=options.draw)
+        def begin(self, pick: int, cut: int, tail: list[int], namespace: str | None, drawn: Any) -> None:
             base = self.seen[-1 - pick % len(self.seen)]
             prompt = base[: len(base) - cut] + tail
-            request = {"now": self.now, "namespace": namespace, **(options if slot_options else {})}
+            request = {"now": self.now, "namespace": namespace, **options.request(prompt, drawn)}
             expected = self.oracle.peek(prompt, **request)
             assert self.model.peek(prompt, **request) == expected
             mine, theirs = (self.answer(cache, prompt, request) for cache in (self.model, self.oracle))
             assert (mine is None) == (theirs is None)
             if mine is not None:
                 assert mine.cached_tokens == theirs.cached_tokens == expected
+                if isinstance(mine, BreakpointLease):
+                    assert mine.written_by_ttl == self.oracle.written(theirs)
                 self.leases.append((mine, theirs))
                 self.seen.append(prompt)
 
@@ -140,13 +195,29 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "3 slots share 24 tokens, idle ones stay": lambda: slots(3, 24, limit=30, unified=True, saves_idle=False),
     "3 slots share 24 tokens, no store": lambda: slots(3, 24, limit=0, unified=True, reuse=1),
     "2 slots, similarity off": lambda: slots(2, limit=30, similarity=0.0),
+    "marks, 4 s or 12 s": lambda: (MarkedCache(3, 20, (4, 12)), MarkedOracle(3, 20, (4, 12))),
+    "marks, look-back 2": lambda: (MarkedCache(0, 2, (4, 12)), MarkedOracle(0, 2, (4, 12))),
+    "marks of one lifetime, readable at the end": lambda: (
+        MarkedCache(2, 3, (4,), refuses_more_marks=False, readable_at_end=True),
+        MarkedOracle(2, 3, (4,), at_end=True),
+    ),
+    "marks, each block before them written": lambda: (
+        MarkedCache(4, 3, (4, 12), writes_every_block=True),
+        MarkedOracle(4, 3, (4, 12), every_block=True),
+    ),
+    "breakpoints, latest 3": lambda: (ExactCache(2, 3, None, (4, 12)), ExactOracle(2, 3, None, (4, 12))),
+    "breakpoints, 2 earlier messages": lambda: (ExactCache(0, 80, 2, (4, 12)), ExactOracle(0, 80, 2, (4, 12))),
+    "units": lambda: (UnitCache(3), UnitOracle(3, 0, None, None)),
+    "units written after 2 s, living 4 s": lambda: (UnitCache(0, 2, 4), UnitOracle(0, 2, 4, None)),
+    "units every 3 tokens, 4 s": lambda: (UnitCache(2, 0.5, 4, 3), UnitOracle(2, 0.5, 4, 3)),
 }
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_model_answers_as_its_oracle(name: str) -> None:
+    words = [words for words in OPTIONS if words in name]
     run_state_machine_as_test(
-        machine(MODELS[name], slot_options="slots" in name),
+        machine(MODELS[name], OPTIONS[max(words, key=len)] if words else PLAIN),
         settings=settings(
             max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
         ),
