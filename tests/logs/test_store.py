@@ -70,9 +70,12 @@ usages = st.builds(
     prompt_tokens=counts,
     cached_tokens=counts,
     written_tokens=counts,
+    written_5m_tokens=counts,
+    written_1h_tokens=counts,
     output_tokens=counts,
     reasoning_tokens=counts,
     cached_source=texts,
+    sources=st.dictionaries(texts, texts, max_size=2),
 )
 timings = st.builds(
     Timing,
@@ -290,7 +293,7 @@ def test_a_newer_schema_is_refused(tmp_path):
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        UsageError, match=r"runs.sqlite3 was written by a newer hitrate \(schema 99, this one knows 1\)"
+        UsageError, match=r"runs.sqlite3 was written by a newer hitrate \(schema 99, this one knows 2\)"
     ):
         Store.open(path)
 

@@ -15,24 +15,39 @@ from msgspec import Struct
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Token counts of one call as the engine reported them, brought to one meaning.
 
-    `prompt_tokens` are all input tokens, whatever the vendor's accounting. `cached_source` is the JSON path that
-    `cached_tokens` was read from, or "null" (the field was there, without a value) or "absent".
+    `prompt_tokens` are all input tokens, whatever the vendor's accounting. Each of them was read from the cache
+    (`cached_tokens`), written to it (`written_tokens`) or computed and not kept (`fresh_tokens`). `cached_source` is
+    the JSON path that `cached_tokens` was read from, or "null" (the field was there, without a value) or "absent".
     """
 
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     written_tokens: int | None = None
+    """All tokens written to the cache, of every lifetime."""
+    written_5m_tokens: int | None = None
+    """Those of them that are kept for five minutes, where the vendor splits the writes by lifetime."""
+    written_1h_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     cached_source: str = "absent"
+    sources: dict[str, str] = {}
+    """Per figure above, by its name, the JSON paths of the reply that it was computed from."""
 
     @property
     def accounting_fault(self) -> bool:
-        """More cached than prompt tokens, or a negative count: no rate can be formed."""
-        counts = (self.prompt_tokens, self.cached_tokens)
+        """More cached and written than prompt tokens, or a negative count: the figures contradict each other."""
+        counts = (self.prompt_tokens, self.cached_tokens, self.written_tokens)
         if any(count is not None and count < 0 for count in counts):
             return True
-        return None not in counts and self.cached_tokens > self.prompt_tokens  # type: ignore[operator]
+        known = (self.cached_tokens or 0) + (self.written_tokens or 0)
+        return self.prompt_tokens is not None and known > self.prompt_tokens
+
+    @property
+    def fresh_tokens(self) -> int | None:
+        """Prompt tokens neither read from the cache nor written to it; None unless all three counts are known."""
+        if self.prompt_tokens is None or self.cached_tokens is None or self.written_tokens is None:
+            return None
+        return None if self.accounting_fault else self.prompt_tokens - self.cached_tokens - self.written_tokens
 
     @property
     def hit_rate(self) -> float | None:

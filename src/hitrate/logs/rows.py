@@ -12,7 +12,7 @@ from hitrate.core.model import Call, Reply, Timing, Usage
 
 _INT64 = range(-(2**63), 2**63)
 
-_USAGE = Usage.__struct_fields__
+_COUNTS = tuple(name for name in Usage.__struct_fields__ if name.endswith("_tokens"))
 _TIMING = Timing.__struct_fields__
 _TEXTS = ("session", "label", "target", "dialect")
 
@@ -20,11 +20,12 @@ _TEXTS = ("session", "label", "target", "dialect")
 def from_call(call: Call) -> dict[str, Any]:
     """Every column but `run`, `position` and `body`."""
     columns: dict[str, Any] = {name: getattr(call, name) for name in (*_TEXTS, "turn", "model", "status", "error")}
-    columns |= {name: getattr(call.usage, name) for name in _USAGE}
+    columns |= {name: getattr(call.usage, name) for name in (*_COUNTS, "cached_source")}
     columns |= {name: getattr(call.timing, name, None) for name in _TIMING}
     columns |= {
         "headers": json_text(call.headers),
         "response_headers": json_text(call.response_headers),
+        "sources": json_text(call.usage.sources),
         "waits": json_text(call.waits),
         "raw_usage": None if call.raw_usage is None else json_text(call.raw_usage),
         "reply": None if call.reply is None else json_text(msgspec.structs.asdict(call.reply)),
@@ -33,14 +34,14 @@ def from_call(call: Call) -> dict[str, Any]:
 
 
 def to_call(row: sqlite3.Row, body: bytes) -> Call:
-    usage = {name: _integer(row[name]) for name in _USAGE if name != "cached_source"}
+    usage = {name: _integer(row[name]) for name in _COUNTS}
     return Call(
         body=body,
         turn=_integer(row["turn"]),
         model=text_or_none(row["model"]),
         status=_integer(row["status"]),
         error=text_or_none(row["error"]),
-        usage=Usage(**usage, cached_source=text(row["cached_source"])),
+        usage=Usage(**usage, cached_source=text(row["cached_source"]), sources=json.loads(row["sources"])),
         timing=None if row["at"] is None else Timing(**{name: row[name] for name in _TIMING}),
         headers=json.loads(row["headers"]),
         response_headers=json.loads(row["response_headers"]),
