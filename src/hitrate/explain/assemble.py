@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from hitrate.core.model import Call
 from hitrate.core.results import Aggregate, BenchRow, PadRow, PerTurn, TurnRow, Verdict
 from hitrate.explain.granularity import infer_granularity
+from hitrate.explain.history import Observation
 from hitrate.explain.rows import Expected, RuleFacts, aggregate, bench_row, pad_row, turn_row
-from hitrate.explain.verdict import Observation, TargetFacts, judge, per_turn
+from hitrate.explain.verdict import TargetFacts, judge, per_turn
 
 RUN_LABELS = ("sequential", "parallel")
 
@@ -31,20 +32,20 @@ def turns(
         order.setdefault(call.label, len(order))
     chosen.sort(key=lambda pair: (order[pair[0].label], session_number(pair[0]), pair[0].turn))
     observations = []
-    previous: dict[str, int | None] = {}
+    answered: dict[str, Observation] = {}
     for call, wish in chosen:
         row = turn_row(call, wish, rule, run=call.label, session=session_number(call))
-        observations.append(
-            Observation(
-                row=row,
-                shared_tokens=wish.shared_tokens,
-                previous_expected=previous.get(call.session),
-                sent_at_s=call.timing.sent_at_s if call.timing is not None else 0.0,
-            )
+        observation = Observation(
+            row=row,
+            shared_tokens=wish.shared_tokens,
+            previous=answered.get(call.session),
+            sent_at_s=call.timing.sent_at_s if call.timing is not None else 0.0,
         )
-        previous[call.session] = wish.cached_tokens
+        observations.append(observation)
+        if row.state != "failed":
+            answered[call.session] = observation
     rows = tuple(observation.row for observation in observations)
-    return rows, per_turn(rows, facts.slack_tokens), aggregate(rows), judge(observations, facts)
+    return rows, per_turn(observations, facts), aggregate(rows), judge(observations, facts)
 
 
 def pads(pairs: Sequence[tuple[int, Call]], expected: Sequence[Expected]) -> tuple[tuple[PadRow, ...], int | None, str]:

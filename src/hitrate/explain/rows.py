@@ -21,9 +21,11 @@ class Expected(Struct, frozen=True):
 
 
 class RuleFacts(Struct, frozen=True, kw_only=True):
-    """`slack_tokens` is by how much an estimated expectation may be off, 0 where it is exact."""
+    """`granularity` is the unit in which tokens are credited; `slack_tokens` by how much an estimated expectation may
+    be off, 0 where it is exact."""
 
     minimum_tokens: int = 0
+    granularity: int = 1
     slack_tokens: int = 0
 
 
@@ -47,21 +49,24 @@ def prefill_ms(call: Call) -> float | None:
 
 
 def _note(call: Call) -> str | None:
+    notes = []
     if call.error:
-        return call.error
+        notes.append(call.error)
     if call.usage.accounting_fault:
-        return f"accounting fault: {call.usage.cached_tokens} cached of {call.usage.prompt_tokens} prompt tokens"
+        notes.append(f"accounting fault: {call.usage.cached_tokens} cached of {call.usage.prompt_tokens} prompt tokens")
     if call.waits:
-        return f"waited {sum(call.waits):.1f} s before {len(call.waits)} more tries"
-    return None
+        tries = "try" if len(call.waits) == 1 else "tries"
+        notes.append(f"waited {sum(call.waits):.1f} s before {len(call.waits)} more {tries}")
+    return "; ".join(notes) or None
 
 
 def _state(call: Call, expected: Expected, facts: RuleFacts) -> str:
+    """A reply that is not whole is a failed call too; the counts that came with it stay in its row."""
     return state_of(
         prompt_tokens=call.usage.prompt_tokens,
         cached_tokens=reported_cached(call),
         expected_cached_tokens=expected.cached_tokens,
-        failed=call.reply is None,
+        failed=call.reply is None or call.error is not None,
         minimum_tokens=facts.minimum_tokens,
         slack_tokens=facts.slack_tokens,
     )
@@ -123,23 +128,24 @@ def bench_row(
 ) -> tuple[BenchRow, list[str]]:
     """One row from the calls of one order and shape, in the order sent, and the warnings it deserves.
 
-    A call labelled ".../cold" is an interleaved cold one. Call 2 is set apart as warm-up when it missed and the calls
+    A call labelled ".../cold" is an interleaved cold one. The first whole reply is the cold one, whatever its number,
+    and failed calls are in no time. Call 2 is set apart as warm-up when it missed and the calls
     behind it hit: some rules store a shared opening only once they have seen it twice.
     """
     entries = [(call, wish, call.label.endswith("/cold")) for call, wish in zip(calls, expected, strict=True)]
-    ordered = [(call, wish) for call, wish, cold in entries if not cold]
-    warm_up = _second_is_warm_up([call for call, _ in ordered], expected_second=ordered[1][1] if ordered[1:] else None)
+    whole = [call for call, _, cold in entries if not cold and _whole(call)]
+    warm_up = _second_is_warm_up(whole)
     made = []
     for call, wish, cold in entries:
-        role = "cold" if cold else "first" if call is ordered[0][0] else "warm"
-        if warm_up and len(ordered) > 1 and call is ordered[1][0]:
+        role = "cold" if cold else "first" if whole and call is whole[0] else "warm"
+        if warm_up and call is whole[1]:
             role = "warm-up"
         made.append(_bench_call(call, wish, facts, role))
     first = next((call.ttft_ms for call in made if call.role == "first"), None)
-    rest = [call.ttft_ms for call in made if call.role == "warm" and call.ttft_ms is not None]
-    cold_ttfts = [call.ttft_ms for call in made if call.role == "cold" and call.ttft_ms is not None]
+    rest = _times(made, "warm")
+    cold_ttfts = _times(made, "cold")
     rest_p50 = median(rest) if rest else None
-    counted = [call for call in made if call.role == "warm" and call.hit_rate is not None]
+    counted = [c for c in made if c.role == "warm" and c.state != "failed" and c.hit_rate is not None]
     prompt = sum(call.prompt_tokens or 0 for call in counted)
     cached = sum(call.cached_tokens or 0 for call in counted)
     row = BenchRow(
@@ -161,14 +167,22 @@ def bench_row(
     return row, _bench_warnings(row, warm_up)
 
 
-def _second_is_warm_up(calls: Sequence[Call], expected_second: Expected | None) -> bool:
-    if len(calls) < 4 or expected_second is None:
+def _whole(call: Call) -> bool:
+    return call.reply is not None and call.error is None
+
+
+def _times(calls: Sequence[BenchCall], role: str) -> list[float]:
+    return [c.ttft_ms for c in calls if c.role == role and c.state != "failed" and c.ttft_ms is not None]
+
+
+def _second_is_warm_up(whole: Sequence[Call]) -> bool:
+    if len(whole) < 4:
         return False
-    rates = [call.usage.hit_rate for call in calls[1:]]
-    known = [rate for rate in rates[1:] if rate is not None]
-    if rates[0] is None or len(known) < 2:
+    second, *later = [call.usage.hit_rate for call in whole[1:]]
+    known = [rate for rate in later if rate is not None]
+    if second is None or len(known) < 2:
         return False
-    return rates[0] <= HEAD_SHARE and sum(rate > 0.5 for rate in known) >= 0.8 * len(known)
+    return second <= HEAD_SHARE and sum(rate > 0.5 for rate in known) >= 0.8 * len(known)
 
 
 def _bench_call(call: Call, wish: Expected, facts: RuleFacts, role: str) -> BenchCall:
@@ -189,26 +203,29 @@ def _bench_call(call: Call, wish: Expected, facts: RuleFacts, role: str) -> Benc
 
 def _bench_warnings(row: BenchRow, warm_up: bool) -> list[str]:
     warnings = []
-    first = row.calls[0] if row.calls else None
+    name = row.order if row.shape == "opening" else f"{row.order}, {row.shape}"
+    first = next((call for call in row.calls if call.role == "first"), None)
+    if first is not None and first.call > 1:
+        warnings.append(f"{name}: call {first.call} is the first that was answered, so first_ms is its time")
     if first is not None and first.hit_rate is not None and first.hit_rate > 0.2:
         warnings.append(
-            f"{row.order}: the server was already warm, call 1 was served {first.cached_tokens:,} of "
+            f"{name}: the server was already warm, call {first.call} was served {first.cached_tokens:,} of "
             f"{first.prompt_tokens:,} tokens from cache; first_ms is not a cold time. Leave --cold at auto."
         )
     if warm_up:
         warnings.append(
-            f"{row.order}: call 2 was not served from cache but later calls were: this rule stores a shared opening "
+            f"{name}: call 2 was not served from cache but later calls were: this rule stores a shared opening "
             "only once it has been seen twice. Call 2 is not averaged into rest_p50."
         )
     unreported = sum(call.state == "not reported" for call in row.calls)
     if unreported:
-        warnings.append(f"{row.order}: cached tokens not reported on {unreported} of {len(row.calls)} calls")
+        warnings.append(f"{name}: cached tokens not reported on {unreported} of {len(row.calls)} calls")
     failed = sum(call.state == "failed" for call in row.calls)
     if failed:
-        warnings.append(f"{row.order}: {failed} of {len(row.calls)} calls failed and are left out of the times")
+        warnings.append(f"{name}: {failed} of {len(row.calls)} calls failed and are left out of the times")
     if row.first_ms is not None and row.cold_p50_ms and not 0.67 < row.first_ms / row.cold_p50_ms < 1.5:
         warnings.append(
-            f"{row.order}: call 1 took {row.first_ms:,.0f} ms, cold calls during the run {row.cold_p50_ms:,.0f} ms: "
+            f"{name}: the first call took {row.first_ms:,.0f} ms, cold calls during the run {row.cold_p50_ms:,.0f} ms: "
             "the load changed while measuring; trust the interleaved cold calls, or measure on a quieter machine."
         )
     return warnings

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hitrate.core.results import Interval, PerTurn, TurnRow, Verdict
 from hitrate.core.statistics import median, wilson
-from hitrate.explain.history import Observation, history_found, openings, reply_alone_missing
+from hitrate.explain.history import Observation, history_found, one_turn_behind, openings, reply_alone_missing
 from hitrate.explain.rows import RuleFacts
 from hitrate.explain.states import HEAD_SHARE
 
@@ -54,7 +54,9 @@ class _Evidence:
     @property
     def count(self) -> str:
         many = len(self.telling)
-        return f"{len(self.missed):,} of {many:,} turn{'s' if many != 1 else ''} did not find the session's whole history"
+        return (
+            f"{len(self.missed):,} of {many:,} turn{'s' if many != 1 else ''} did not find the session's whole history"
+        )
 
 
 def per_turn(observations: Sequence[Observation], facts: RuleFacts) -> tuple[PerTurn, ...]:
@@ -96,7 +98,9 @@ def judge(observations: Sequence[Observation], facts: TargetFacts) -> Verdict:
     if not evidence.telling and not displaced:
         return _without_history(reported, facts)
     if not evidence.missed:
-        return _displaced(reported, displaced, facts, repeatable) if displaced else _healthy(evidence, facts, repeatable)
+        return (
+            _displaced(reported, displaced, facts, repeatable) if displaced else _healthy(evidence, facts, repeatable)
+        )
     if all((row.cached_tokens or 0) <= HEAD_SHARE * (row.prompt_tokens or 0) for row in reported if row.turn > 1):
         return _all_zero(reported, facts, repeatable)
     return _missed(evidence, facts, repeatable)
@@ -178,7 +182,8 @@ def _displaced(
     if max(row.prompt_tokens or 0 for row in reported) < facts.minimum_tokens:
         return _without_history(reported, facts)
     later = sum(row.turn > 1 for row in reported)
-    text = f"In {len(displaced):,} of {later:,} turns this cache could not serve the session's whole history, by its own rule"
+    share = f"In {len(displaced):,} of {later:,} turns"
+    text = f"{share} this cache could not serve the session's whole history, by its own rule"
     if all(not row.expected_cached_tokens for row in displaced):
         cause = "no reuse"
         text += ": it keeps nothing of what was sent."
@@ -218,7 +223,7 @@ def _missed(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None) ->
             "does not keep what it generates, or renders it otherwise when it is sent back. Routing is no factor."
         )
         return Verdict(healthy=True, routing_is_a_factor=False, cause="reply", text=text, repeatable=repeatable)
-    if _one_turn_behind(evidence, facts):
+    if _always_one_turn_behind(evidence, facts):
         return _behind(evidence, repeatable)
     alone = not evidence.hits("sequential") or all(evidence.hits("sequential"))
     if alone and _starts_later(evidence):
@@ -230,15 +235,13 @@ def _missed(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None) ->
     rate = _calls_per_minute(evidence.all)
     if alone and facts.spills_over and rate is not None and rate > SPILL_OVER_CALLS_PER_MINUTE:
         text = (
-            f"{evidence.count}, only with sessions in parallel, at {rate:,.0f} calls a minute on one prefix: above about "
-            f"{SPILL_OVER_CALLS_PER_MINUTE:.0f} a minute this vendor spills over to further machines. "
+            f"{evidence.count}, only with sessions in parallel, at {rate:,.0f} calls a minute on one prefix: above "
+            f"about {SPILL_OVER_CALLS_PER_MINUTE:.0f} a minute this vendor spills over to further machines. "
             "Spread sessions over several keys, or slow down with --rpm."
         )
         return Verdict(healthy=False, routing_is_a_factor=True, cause="spill-over", text=text, repeatable=repeatable)
-    if alone and (text := _not_at_random(evidence)):
-        cause = "eviction" if "eviction" in text else "unexplained"
-        healthy = False if cause == "eviction" else None
-        return Verdict(healthy=healthy, routing_is_a_factor=None, cause=cause, text=text, repeatable=repeatable)
+    if alone and (verdict := _not_at_random(evidence, repeatable)) is not None:
+        return verdict
     return _replica(evidence, facts, repeatable, alone=alone)
 
 
@@ -264,21 +267,23 @@ def _behind(evidence: _Evidence, repeatable: bool | None) -> Verdict:
     return Verdict(healthy=False, routing_is_a_factor=None, cause="write delay", text=text, repeatable=repeatable)
 
 
-def _not_at_random(evidence: _Evidence) -> str | None:
-    """What to say where losses in parallel alone do not fit replicas that calls reach at random, else None."""
+def _not_at_random(evidence: _Evidence, repeatable: bool | None) -> Verdict | None:
+    """The verdict where losses in parallel alone do not fit replicas that calls reach at random, else None."""
     parallel, sequential = evidence.hits("parallel"), evidence.hits("sequential")
     share = sum(parallel) / len(parallel)
     if share > 1 / LEAST_REPLICAS:
-        return (
+        text = (
             f"{evidence.count}, only with sessions in parallel and too few for several replicas. No known cause fits; "
             "calls that overlap can reach the server in another order than they were sent. Repeat with --repeat 2."
         )
+        return Verdict(healthy=None, routing_is_a_factor=None, cause="unexplained", text=text, repeatable=repeatable)
     if sequential and share ** len(sequential) < UNLIKELY:
-        return (
+        text = (
             f"{evidence.count}, only with sessions in parallel, so calls do not reach replicas at random. Either the "
             "states of all sessions do not fit together (eviction), or calls are spread by load. Try fewer sessions, "
             "then more of them at a low --rpm."
         )
+        return Verdict(healthy=False, routing_is_a_factor=None, cause="eviction", text=text, repeatable=repeatable)
     return None
 
 
@@ -304,8 +309,8 @@ def _replica(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None, *
     )
 
 
-def _one_turn_behind(evidence: _Evidence, facts: RuleFacts) -> bool:
-    """Every later turn was served what the turn before it could have been, no more and no less.
+def _always_one_turn_behind(evidence: _Evidence, facts: RuleFacts) -> bool:
+    """Every turn from the third on is one turn behind.
 
     Of parallel second turns at most half may have found the opening: another replica has it, a late entry has not.
     """
@@ -314,12 +319,7 @@ def _one_turn_behind(evidence: _Evidence, facts: RuleFacts) -> bool:
     with_opening = sum((one.row.cached_tokens or 0) > HEAD_SHARE * (one.row.prompt_tokens or 0) for one in second)
     if not later or len(evidence.missed) < len(evidence.telling) or 2 * with_opening > len(second):
         return False
-    return all(
-        one.previous_expected is not None
-        and one.row.cached_tokens is not None
-        and abs(one.row.cached_tokens - one.previous_expected) <= facts.slack_tokens
-        for one in later
-    )
+    return all(one_turn_behind(one, facts) for one in later)
 
 
 def _starts_later(evidence: _Evidence) -> bool:
