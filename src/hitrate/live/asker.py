@@ -18,6 +18,9 @@ from hitrate.targets.presets import Target
 ADAPTABLE = ("max_tokens", "temperature")
 """Parameters that some models refuse; they are left out once they were refused by name."""
 
+WARM_UP = "warm-up"
+_WARM_UP_MESSAGES = ({"role": "user", "content": "Say yes."},)
+
 
 class BudgetSpent(Exception):
     """The next call could exceed the budget. What was measured is kept."""
@@ -56,7 +59,8 @@ class Asker:
         self.model = model
         self.price = price
         self.calls: list[Call] = []
-        self.spent_usd: float | None = 0.0 if price is not None and price.known else None
+        self.spent_usd = 0.0
+        """Dollars so far, for the budget: never less than what was spent."""
         self._dialect = dialect
         self._options = options
         self._pace = pace
@@ -65,6 +69,7 @@ class Asker:
         self._dropped: set[str] = {name for name in ADAPTABLE if name in target.not_accepted}
         self._answered = False
         self._under_way = 0
+        self._reserved_usd = 0.0
 
     @property
     def affinity_sent(self) -> str | None:
@@ -80,6 +85,12 @@ class Asker:
             knobs = self.target.affinity
             return (knobs[0].place, knobs[0].name) if knobs else None
         return ("header", wanted.rstrip(":")) if wanted.endswith(":") else ("body", wanted)
+
+    async def warm_up(self) -> None:
+        """One short call, so that what a server does only once is in no measured time, and a refusal is heard before
+        3,000 tokens were sent. It says nothing about longer prompts: the first of those still raises."""
+        await self.ask(_WARM_UP_MESSAGES, session=WARM_UP, label=WARM_UP, max_tokens=1)
+        self._answered = False
 
     async def ask(
         self,
@@ -111,15 +122,20 @@ class Asker:
         try:
             for _ in range(1 + len(ADAPTABLE)):
                 body = self._body(messages, tools, members, max_tokens)
-                self._check_budget(body)
-                await self._pace.turn()
-                call = await self.client.call(body, session=session, turn=turn, label=label, headers=headers)
+                most = self._most(body)
+                self._check_budget(most)
+                self._reserved_usd += most
+                try:
+                    await self._pace.turn()
+                    call = await self.client.call(body, session=session, turn=turn, label=label, headers=headers)
+                finally:
+                    self._reserved_usd -= most
                 if not self._drop_unaccepted(call):
                     break
         finally:
             self._under_way -= 1
         self._account(call)
-        error = refusal(call, key_variable=self.target.key_variable, known_models=self._known_models)
+        error = refusal(call, self.target, known_models=self._known_models)
         if error is not None and (not self._answered or call.status in (401, 403)):
             raise error
         self._answered = self._answered or call.reply is not None
@@ -158,17 +174,21 @@ class Asker:
                 return True
         return False
 
-    def _check_budget(self, body: bytes) -> None:
+    def _most(self, body: bytes) -> float:
+        """What a call may cost at most; 0 where no price is known."""
+        most = None if self.price is None else upper_bound(len(body) // 3, self._options.max_tokens or 4096, self.price)
+        return most or 0.0
+
+    def _check_budget(self, most: float) -> None:
+        """Calls under way count with the most they may cost."""
         budget = self._options.budget_usd
-        if budget is None or self.price is None or self.spent_usd is None:
-            return
-        most = upper_bound(len(body) // 3, self._options.max_tokens or 4096, self.price)
-        if most is not None and self.spent_usd + most > budget:
-            raise BudgetSpent(f"${self.spent_usd:.4f} of ${budget:.4f} spent")
+        if budget is not None and self.spent_usd + self._reserved_usd + most > budget:
+            raise BudgetSpent(f"${self.spent_usd:.4f} of ${budget:g} spent, and the next call may cost ${most:.4f}")
 
     def _account(self, call: Call) -> None:
         self.calls.append(call)
         self._on_call(call, self._under_way == 0)
-        if self.spent_usd is not None and self.price is not None and call.reply is not None:
+        if self.price is not None and call.reply is not None:
+            # A call whose cost cannot be told counts with the most it may have cost, or a budget would not hold.
             cost = call_cost(call.usage, self.price)
-            self.spent_usd = None if cost is None else self.spent_usd + cost
+            self.spent_usd += self._most(call.body) if cost is None else cost

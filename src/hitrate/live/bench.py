@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from hitrate.core.model import Call
-from hitrate.live.asker import Asker, BudgetSpent
+from hitrate.live.asker import Asker
 from hitrate.live.conversation import Message, nonce
-from hitrate.live.multi_turn import interrupted
+from hitrate.live.multi_turn import until_stopped
 
 STABLE_FIRST, VARIABLE_FIRST = "stable-first", "variable-first"
 ORDERS = (STABLE_FIRST, VARIABLE_FIRST)
@@ -47,13 +46,10 @@ class BenchPlan(Struct, frozen=True, kw_only=True):
 class Prompts:
     """The messages of one part of a bench."""
 
-    def __init__(
-        self, opening: str, questions: list[str], order: str, random_source: random.Random, now: Callable[[], str]
-    ) -> None:
+    def __init__(self, opening: str, questions: list[str], order: str, now: Callable[[], str]) -> None:
         self._opening = opening
         self._questions = questions
         self._order = order
-        self._random = random_source
         self._now = now
         self._history: list[Message] = []
 
@@ -105,15 +101,13 @@ async def run_bench(
 ) -> list[str]:
     """Make all calls; they stand in `asker.calls` with `label` "order/shape" or "order/shape/cold" and `turn` the
     number of the call. Gives warnings. Stops early when the budget is spent or the run is cancelled."""
-    try:
+
+    async def parts() -> None:
         for order, shape in plan.parts():
-            prompts = Prompts(opening, questions, order, random_source, now)
+            prompts = Prompts(opening, questions, order, now)
             await _part(asker, plan, prompts, order, shape, random_source, session_prefix)
-    except BudgetSpent as stopped:
-        return [f"stopped by --budget: {stopped}; the calls made so far are shown"]
-    except asyncio.CancelledError:
-        return [interrupted(asker.calls)]
-    return []
+
+    return await until_stopped(asker, parts())
 
 
 async def _part(

@@ -14,6 +14,8 @@ from hitrate.errors import InputFileError, UsageError
 
 Message = dict[str, Any]
 
+ANY_TOOL = "*"
+
 
 def default_opening() -> str:
     """A support agent with five tools and a policy: about 12,000 characters, 3,000 tokens."""
@@ -30,38 +32,67 @@ def nonce(random_source: random.Random) -> str:
 
 
 def read_text_file(path: str) -> str:
-    """A prompt file exactly as it is; raises InputFileError where it cannot be read as UTF-8."""
+    """A prompt file exactly as it is, line ends included; raises InputFileError where it cannot be read as UTF-8."""
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputFileError(path, f"expected UTF-8 text, byte {error.start} is not ({error.reason})") from None
+        content = Path(path).read_bytes()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+        found = f"expected UTF-8 text, found byte 0x{content[error.start]:02x}"
+        raise InputFileError(path, found, line=line, column=column) from None
 
 
 def read_json_file(path: str) -> Any:
     """Any JSON value, its member order kept; raises InputFileError with line and column."""
-    text = read_text_file(path)
+    text = read_text_file(path).removeprefix("\ufeff")
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputFileError(path, f"expected JSON, {error.msg}", line=error.lineno, column=error.colno) from None
+        said = error.msg[:1].lower() + error.msg[1:]
+        raise InputFileError(path, f"expected JSON: {said}", line=error.lineno, column=error.colno) from None
 
 
 def read_tools(path: str) -> list[Mapping[str, Any]]:
-    """A list of tool definitions, or an object with such a list under "tools"."""
+    """A list of tool definitions, or an object with such a list under "tools".
+
+    Definitions may come as chat completions take them, or bare, with the schema as `parameters`, `input_schema`
+    (Anthropic) or `inputSchema` (MCP). Members keep their order.
+    """
     value = read_json_file(path)
     if isinstance(value, Mapping):
         value = value.get("tools")
-    if not isinstance(value, list) or not all(isinstance(tool, Mapping) for tool in value):
+    if not isinstance(value, list):
         raise InputFileError(path, 'expected a JSON list of tool definitions, or an object with such a list as "tools"')
-    return [tool if "type" in tool else {"type": "function", "function": tool} for tool in value]
+    return [_tool(tool, number, path) for number, tool in enumerate(value, start=1)]
+
+
+_SCHEMA_NAMES = {"input_schema": "parameters", "inputSchema": "parameters"}
+
+
+def _tool(tool: Any, number: int, path: str) -> Mapping[str, Any]:
+    if isinstance(tool, Mapping):
+        function = tool.get("function")
+        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            return tool
+        if isinstance(tool.get("name"), str) and tool.get("type", "function") in ("function", "custom"):
+            bare = {_SCHEMA_NAMES.get(name, name): value for name, value in tool.items() if name != "type"}
+            return {"type": "function", "function": bare}
+    raise InputFileError(path, f'tool {number}: expected an object with a "name", or with a "function" that has one')
+
+
+def tool_names(tools: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [str((tool.get("function") or tool).get("name")) for tool in tools]
 
 
 class ToolResults:
     """Canned answers to tool calls: a JSON object that maps a tool's name to a text, a value, or a list of them.
 
-    The entries of a list are used one after another and the last one from then on.
+    The entries of a list are used one after another and the last one from then on. The name "*" stands for every tool
+    that is not named.
     """
 
     def __init__(self, path: str) -> None:
@@ -71,14 +102,20 @@ class ToolResults:
         self._results: Mapping[str, Any] = value
         self._path = path
 
+    def check(self, names: Sequence[str]) -> None:
+        """Raises InputFileError unless there is a result for each of these tools, before a run pays for finding out."""
+        missing = [name for name in names if name not in self._results and ANY_TOOL not in self._results]
+        if missing:
+            raise InputFileError(self._path, f"expected a result for every tool, none for {', '.join(missing)}")
+
     def answer(self, name: str, times_called: int) -> str:
         """The result of the `times_called`-th call (from 0) of a tool; raises UsageError for an unknown tool."""
-        if name not in self._results:
+        result = self._results.get(name, self._results.get(ANY_TOOL))
+        if name not in self._results and ANY_TOOL not in self._results:
             known = ", ".join(sorted(self._results))
             raise UsageError(
                 f"{self._path} has no result for the tool '{name}' that the model called (it has: {known})"
             )
-        result = self._results[name]
         if isinstance(result, list) and result:
             result = result[min(times_called, len(result) - 1)]
         return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
@@ -156,6 +193,7 @@ class FrozenScript:
         requests = [json.loads(body) for body in bodies]
         self.tools = requests[0].get("tools") or [] if requests else []
         self._turns = [request.get("messages") or [] for request in requests]
+        self.bytes_sent = sum(map(len, bodies))
 
     def __len__(self) -> int:
         return len(self._turns)

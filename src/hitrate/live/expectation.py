@@ -94,19 +94,51 @@ def expectations(
 ) -> list[Expected]:
     """One per call, in the order given. Calls without timing or answer get none.
 
-    Where the tokens stand in for the engine's own (`source.stands_in`), the share of the prompt that the rule would
-    serve is taken times the prompt tokens the engine reported, rounded down to `granularity`.
+    Where the tokens stand in for the engine's own (`source.stands_in`), places in a prompt are carried over to the
+    engine's count by what it reported for this prompt and for the session's prompt before, where this one starts with
+    that; the expectation is then rounded down to `granularity`.
     """
     timed = [_timed(call, source) for call in calls]
     expected = expected_cached_tokens(timed, make_cache(), simultaneous_s=SIMULTANEOUS_S)
     shared = expected_cached_tokens([one._replace(first_token=_at_once(one)) for one in timed], RadixCache())
+    if not source.stands_in:
+        return [Expected(cached, best) for cached, best in zip(expected, shared, strict=True)]
     found = []
+    before: dict[str, _Known] = {}
     for call, one, cached, best in zip(calls, timed, expected, shared, strict=True):
-        if not source.stands_in:
-            found.append(Expected(cached, best))
-        else:
-            found.append(Expected(_scaled(cached, one, call, granularity), _scaled(best, one, call, granularity)))
+        reported = call.usage.prompt_tokens
+        if reported is None or not one.prompt:
+            found.append(Expected())
+            continue
+        known = _Known(one.prompt, reported)
+        anchor = before.get(call.session)
+        scaled = [None if tokens is None else known.in_engine_tokens(tokens, anchor) for tokens in (cached, best)]
+        whole = None if scaled[0] is None else scaled[0] // granularity * granularity
+        found.append(Expected(whole, scaled[1]))
+        before[call.session] = known
     return found
+
+
+class _Known(NamedTuple):
+    """A prompt in tokens of the stand-in, and how many the engine counted."""
+
+    prompt: Sequence[int]
+    reported: int
+
+    def in_engine_tokens(self, place: int, before: _Known | None) -> int:
+        start, start_reported = (0, 0) if before is None else self._common(before)
+        end, end_reported = len(self.prompt), self.reported
+        if place < start:
+            start, start_reported, end, end_reported = 0, 0, start, start_reported
+        return int(start_reported + (place - start) / (end - start) * (end_reported - start_reported))
+
+    def _common(self, before: _Known) -> tuple[int, int]:
+        """The end of the prompt before, in both counts, if this prompt goes on from there; else the start."""
+        end = len(before.prompt)
+        longer = end < len(self.prompt) and before.reported < self.reported
+        if longer and list(self.prompt[: end - 1]) == list(before.prompt[: end - 1]):
+            return end, before.reported
+        return 0, 0
 
 
 def _timed(call: Call, source: TokenSource) -> TimedCall:
@@ -122,10 +154,3 @@ def _timed(call: Call, source: TokenSource) -> TimedCall:
 
 def _at_once(call: TimedCall) -> float | None:
     return None if call.first_token is None else call.sent
-
-
-def _scaled(cached: int | None, one: TimedCall, call: Call, granularity: int) -> int | None:
-    reported = call.usage.prompt_tokens
-    if cached is None or reported is None or not one.prompt:
-        return None
-    return int(cached / len(one.prompt) * reported) // granularity * granularity

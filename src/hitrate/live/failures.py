@@ -8,51 +8,90 @@ from collections.abc import Sequence
 from hitrate.core.model import Call
 from hitrate.errors import ContextTooSmall, HitrateError, ModelNotFound, RateLimited, TargetError
 from hitrate.targets.models import nearest_ids
+from hitrate.targets.presets import Target
 
-_CONTEXT = re.compile(r"context|maximum.{0,20}length|too many tokens|too long", re.IGNORECASE)
-_LLAMA_CPP_SIZES = re.compile(r"\((\d+) tokens\) exceeds the available context size \((\d+) tokens\)")
+_CONTEXT = re.compile(r"context (length|size|window)|maximum.{0,20}length|too many tokens|too long", re.IGNORECASE)
 _MODEL = re.compile(r"model", re.IGNORECASE)
 
+_PROMPT_AND_CONTEXT = (
+    # llama.cpp: "request (3012 tokens) exceeds the available context size (2048 tokens), try increasing it"
+    re.compile(r"\((?P<prompt>[\d,]+) tokens\) exceeds the available context size \((?P<context>[\d,]+) tokens\)"),
+    # OpenAI and alike: "... maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+    re.compile(r"context length is (?P<context>[\d,]+) tokens.*?resulted in (?P<prompt>[\d,]+) tokens"),
+    # vLLM: "... However, you requested 9000 tokens (8990 in the messages, 10 in the completion)."
+    re.compile(r"context length is (?P<context>[\d,]+) tokens.*?\((?P<prompt>[\d,]+) in the messages"),
+    # Anthropic and alike: "prompt is too long: 210000 tokens > 200000 maximum"
+    re.compile(r"too long: (?P<prompt>[\d,]+) tokens > (?P<context>[\d,]+)"),
+)
 
-def refusal(call: Call, *, key_variable: str | None, known_models: Sequence[str]) -> HitrateError | None:
+_CONTEXT_SETTINGS = {
+    "llamacpp": "start the server with a larger context (slots share it) or fewer slots, e.g. "
+    "hitrate engine llamacpp --context 32768 --slots 4",
+    "practice": "raise --context-limit, --capacity-tokens, or with slots --context-tokens (slots share it)",
+    "vllm": "start the server with a larger --max-model-len",
+    "sglang": "start the server with a larger --context-length",
+    "ollama": "set OLLAMA_CONTEXT_LENGTH higher and start it again",
+    "lmstudio": "load the model with a larger context length",
+}
+_ANY_CONTEXT_SETTING = (
+    "use a shorter prompt or a model with a larger context; a server of your own has a setting for it (llama.cpp "
+    "--ctx-size, shared by its slots; vLLM --max-model-len; SGLang --context-length)"
+)
+
+
+def refusal(call: Call, target: Target, *, known_models: Sequence[str]) -> HitrateError | None:
     """The error that ends the run, or None when the call was answered or its failure may be passing."""
     if call.status is None or call.status < 400:
         return None
     said = call.error or f"HTTP {call.status}"
+    name = target.name
     if call.status in (401, 403):
         where = (
-            f"check the key in {key_variable}" if key_variable else "this target wants a key: give --key-variable NAME"
+            f"check the key in {target.key_variable}"
+            if target.key_variable
+            else "it wants a key: name its variable with --key-variable"
         )
-        return TargetError(f"{call.target} refused the key (HTTP {call.status}: {said}); {where}")
+        return TargetError(f"{name} refused the key (HTTP {call.status}: {said}); {where}")
     if call.status == 404 and (_MODEL.search(said) or known_models):
         near = nearest_ids(call.model or "", known_models)
-        hint = f"nearest ids: {', '.join(near)}" if near else f"list them with: hitrate models {call.target}"
-        return ModelNotFound(f"{call.target} has no model '{call.model}' (HTTP 404: {said}); {hint}")
-    if call.status == 404:
-        return TargetError(f"{call.target} has no such address (HTTP 404: {said}); is the base URL right, with /v1?")
-    if call.status in (400, 413, 422) and _CONTEXT.search(said):
-        return _context_too_small(call, said)
-    if call.status in (400, 405, 413, 422):
-        return TargetError(f"{call.target} refused the request (HTTP {call.status}: {said})")
-    if call.status == 429:
-        waited = (
-            f"waited {sum(call.waits):.0f} s, {len(call.waits)} times" if call.waits else "did not say how long to wait"
+        hint = (
+            f"nearest ids: {', '.join(near)}" if near else f"list its ids with: hitrate models {command_word(target)}"
         )
-        limit = call.response_headers.get("x-ratelimit-limit-requests")
-        seen = f", limit seen: {limit} requests" if limit else ""
-        return RateLimited(f"{call.target} still answers 429 ({waited}{seen}); lower the rate with --rpm")
+        return ModelNotFound(f"{name} has no model '{call.model}' (HTTP 404: {said}); {hint}")
+    if call.status == 404:
+        return TargetError(f"{name} has no such address (HTTP 404: {said}); is the base URL right, with /v1?")
+    if call.status in (400, 413, 422) and _CONTEXT.search(said):
+        return _context_too_small(target, said)
+    if call.status in (400, 405, 413, 422):
+        return TargetError(f"{name} refused the request (HTTP {call.status}: {said})")
+    if call.status == 429:
+        return _rate_limited(call, name, said)
     return None
 
 
-def _context_too_small(call: Call, said: str) -> ContextTooSmall:
-    sizes = _LLAMA_CPP_SIZES.search(said)
-    if sizes:
-        prompt, slot = (int(number) for number in sizes.groups())
-        return ContextTooSmall(
-            f"{call.target}: the prompt has {prompt:,} tokens and a slot only {slot:,}; start the server with a larger "
-            "context (it is shared by all slots) or fewer slots, e.g. hitrate engine llamacpp --context 16384 --slots 4"
-        )
+def command_word(target: Target) -> str:
+    """What names the target on a command line: an address stands for itself."""
+    by_address = re.fullmatch(r"\S+:\d+|localhost|\S+\.\S+", target.name) is not None
+    return target.base_url if by_address and target.base_url else target.name
+
+
+def _rate_limited(call: Call, name: str, said: str) -> RateLimited:
+    times = "once" if len(call.waits) == 1 else f"{len(call.waits)} times"
+    waited = f"waited {sum(call.waits):.0f} s, {times}" if call.waits else "it named no wait that is worth it"
+    limit = call.response_headers.get("x-ratelimit-limit-requests")
+    seen = f"; limit seen: {limit} requests" if limit else ""
+    return RateLimited(
+        f"{name} still answers 429 ({waited}{seen}; it says: {said}); lower the rate with --rpm or use fewer --sessions"
+    )
+
+
+def _context_too_small(target: Target, said: str) -> ContextTooSmall:
+    setting = _CONTEXT_SETTINGS.get(target.name, _ANY_CONTEXT_SETTING)
+    sizes = next((match for pattern in _PROMPT_AND_CONTEXT if (match := pattern.search(said))), None)
+    if sizes is None:
+        return ContextTooSmall(f"{target.name}: the prompt does not fit the context ({said}); {setting}")
+    prompt, context = (int(sizes[name].replace(",", "")) for name in ("prompt", "context"))
+    per_slot = " a slot" if "slot" in said or target.name == "llamacpp" else ""
     return ContextTooSmall(
-        f"{call.target}: the prompt does not fit the context ({said}); use a shorter prompt, fewer turns, "
-        "or a model or server setting with a larger context"
+        f"{target.name}: the prompt has {prompt:,} tokens and the context only {context:,}{per_slot}; {setting}"
     )

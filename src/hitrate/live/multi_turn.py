@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from hitrate.core.model import Call
-from hitrate.errors import HitrateError
-from hitrate.live.asker import Asker, BudgetSpent
+from hitrate.errors import HitrateError, UsageError
+from hitrate.live.asker import WARM_UP, Asker, BudgetSpent
 from hitrate.live.conversation import Script
 
 
@@ -55,18 +56,44 @@ async def run_multi_turn(
     try:
         for run, sessions in plan.runs():
             isolation = isolation_for(run)
+            tasks = []
             async with asyncio.TaskGroup() as group:
                 for session in range(1, sessions + 1):
                     name = f"{session_prefix}-{run.replace('#', '-')}-{session}"
                     script = script_for(run, session)
-                    group.create_task(_session(asker, script, plan.turns, run=run, name=name, isolation=isolation))
-    except* BudgetSpent as stopped:
-        warnings.append(f"stopped by --budget: {_first(stopped)}; the calls made so far are shown")
+                    session_run = _session(asker, script, plan.turns, run=run, name=name, isolation=isolation)
+                    tasks.append(group.create_task(session_run))
+            warnings += [said for task in tasks if (said := task.result()) is not None]
+    except* BudgetSpent as spent:
+        warnings.append(stopped_by_budget(_first(spent)))
     except* HitrateError as refused:
         raise _first(refused) from None
     except* asyncio.CancelledError:
         warnings.append(interrupted(asker.calls))
     return warnings
+
+
+async def until_stopped(asker: Asker, work: Awaitable[Any]) -> list[str]:
+    """Do `work`; a spent budget or a cancelled run ends it early, which is said in the warnings."""
+    try:
+        await work
+    except BudgetSpent as spent:
+        return [stopped_by_budget(spent)]
+    except asyncio.CancelledError:
+        return [interrupted(asker.calls)]
+    return []
+
+
+def ended_early(warnings: Sequence[str]) -> bool:
+    """Whether no further call should be made: the budget is spent or the run was interrupted."""
+    return any(warning.startswith((_STOPPED, INTERRUPTED)) for warning in warnings)
+
+
+INTERRUPTED, _STOPPED = "interrupted", "stopped by --budget"
+
+
+def stopped_by_budget(spent: BaseException) -> str:
+    return f"{_STOPPED}: {spent}; the calls made so far are shown"
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -77,13 +104,21 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def interrupted(calls: Sequence[Call]) -> str:
-    return f"interrupted after {len(calls)} call{'s' if len(calls) != 1 else ''}; what was measured is shown"
+    made = sum(call.label != WARM_UP for call in calls)
+    return f"{INTERRUPTED} after {made} call{'s' if made != 1 else ''}; what was measured is shown"
 
 
-async def _session(asker: Asker, script: Script, turns: int, *, run: str, name: str, isolation: str | None) -> None:
+async def _session(
+    asker: Asker, script: Script, turns: int, *, run: str, name: str, isolation: str | None
+) -> str | None:
+    """Why the session ended before its last turn, where the script could not go on with what was answered."""
     for turn in range(1, turns + 1):
         messages = script.messages(turn)
         if messages is None:
-            return
+            return None
         call = await asker.ask(messages, script.tools, session=name, turn=turn, label=run, isolation=isolation)
-        script.answered(call.reply if call.error is None else None)
+        try:
+            script.answered(call.reply if call.error is None else None)
+        except UsageError as error:
+            return f"{name.removeprefix('hitrate-')} ended after turn {turn}: {error.message}"
+    return None

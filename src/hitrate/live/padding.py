@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hitrate.core.model import Call
 from hitrate.live.asker import Asker
 from hitrate.live.conversation import nonce
+from hitrate.live.multi_turn import until_stopped
 
 _FILLER = [
     "river",
@@ -51,10 +52,28 @@ def padded(system: str | None, pad_tokens: int, random_source: random.Random) ->
 
 
 async def run_padding(
-    asker: Asker, system: str | None, pads: Sequence[int], random_source: random.Random, session_prefix: str
-) -> list[tuple[int, Call, Call]]:
-    """For each length the two calls of one identical prompt, the second after the first has ended."""
-    pairs = []
+    asker: Asker,
+    system: str | None,
+    pads: Sequence[int],
+    random_source: random.Random,
+    session_prefix: str,
+    pairs: list[tuple[int, Call, Call]],
+) -> list[str]:
+    """Adds to `pairs`, for each length, the two calls of one identical prompt, the second after the first has ended.
+
+    Gives warnings, as `run_multi_turn` does when it stops early.
+    """
+    return await until_stopped(asker, _pairs(asker, system, pads, random_source, session_prefix, pairs))
+
+
+async def _pairs(
+    asker: Asker,
+    system: str | None,
+    pads: Sequence[int],
+    random_source: random.Random,
+    session_prefix: str,
+    pairs: list[tuple[int, Call, Call]],
+) -> None:
     for number, pad in enumerate(pads, start=1):
         messages = [
             {"role": "system", "content": padded(system, pad, random_source)},
@@ -64,4 +83,3 @@ async def run_padding(
         first = await asker.ask(messages, session=session, label=f"pad {pad}", max_tokens=1)
         second = await asker.ask(messages, session=session, label=f"pad {pad}", max_tokens=1)
         pairs.append((pad, first, second))
-    return pairs

@@ -51,9 +51,17 @@ async def connected(
         try:
             await client.warm(connections)
         except Unreachable as error:
-            start = f"; start it with: {target.start_command}" if target.start_command else ""
-            raise Unreachable(f"{target.name}: {error.message}{start}") from None
+            raise unreachable(target, error.message) from None
         yield client
+
+
+def unreachable(target: Target, what: str) -> Unreachable:
+    """`what` names the address; the target's name goes in front unless it is that address."""
+    name = "" if f"//{target.name}" in what else f"{target.name}: "
+    start = (
+        f"start it with: {target.start_command}" if target.start_command else "is it running, and the address right?"
+    )
+    return Unreachable(f"{name}{what}; {start}")
 
 
 @asynccontextmanager
@@ -113,5 +121,5 @@ def check_budget(
         return None
     text = f"estimated cost: at most ${most:.4f} for {calls} calls, about {prompt_tokens:,} prompt tokens, none cached"
     if budget_usd is not None and most > budget_usd:
-        raise UsageError(f"{text}; that is over --budget ${budget_usd:.4f}; nothing was sent")
+        raise UsageError(f"{text}; that is over --budget ${budget_usd:g}; nothing was sent")
     return text
