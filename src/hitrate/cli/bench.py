@@ -117,10 +117,11 @@ def run_bench_command(
     """Make the calls of a bench and say what they mean."""
     import datetime
 
-    from hitrate.cli.live_run import Size, measure, random_source
+    from hitrate.cli.live_run import Size, measure, random_source, tokens_at_most
     from hitrate.live import loop
-    from hitrate.live.bench import run_bench
+    from hitrate.live.bench import CONVERSATION, run_bench
     from hitrate.live.conversation import nonce
+    from hitrate.live.multi_turn import until_stopped
 
     random = random_source(options)
     prefix = f"hitrate-{nonce(random).replace(' ', '')}"
@@ -131,17 +132,16 @@ def run_bench_command(
     async def work(asker: Asker) -> list[str]:
         warnings = await run_bench(asker, plan, opening, questions, random, now, prefix)
         if usage and not warnings:
-            await asker.ask(
-                [{"role": "system", "content": opening}, {"role": "user", "content": questions[0]}],
-                session=f"{prefix}-usage",
-                turn=1,
-                label="usage",
-            )
+            messages = [{"role": "system", "content": opening}, {"role": "user", "content": questions[0]}]
+            extra = asker.ask(messages, session=f"{prefix}-usage", turn=1, label="usage")
+            warnings += await until_stopped(asker, extra)
         return warnings
 
+    # In the conversation shape every call also carries the questions and answers before it.
+    grown = sum(shape == CONVERSATION for _, shape in plan.parts()) * sum(range(plan.calls)) * (60 + options.max_tokens)
     size = Size(
         calls=plan.total_calls + usage,
-        prompt_tokens=(plan.total_calls + usage) * (len(opening) // 4 + 60),
+        prompt_tokens=(plan.total_calls + usage) * (tokens_at_most(opening) + 60) + grown,
         connections=1,
     )
     measured = loop.run(measure("bench", start, options, size, work, keeper, progress))

@@ -54,7 +54,9 @@ def compare(
     from hitrate.live.conversation import default_opening, read_text_file, read_tools
 
     check_writable(html_file)
-    values.pop("base_url"), values.pop("key_variable")
+    for name, flag in (("base_url", "--base-url"), ("key_variable", "--key-variable")):
+        if values.pop(name) is not None:
+            raise UsageError(f"{flag} cannot say whether A or B is meant: give an address as A or B, or targets.toml")
     options = run_options(values, default_max_tokens=32)
 
     def script(replay: Any = None) -> ScriptOptions:
@@ -69,6 +71,9 @@ def compare(
 
     result_a, calls_a = stored_result(a)
     result_b, calls_b = stored_result(b)
+    for run, result, other in ((a, result_a, result_b), (b, result_b, result_a)):
+        if result is not None and other is None and result.kind != "test":
+            raise UsageError(f"run {run} is a {result.kind}; a target can be compared with a test run alone")
     if result_a is None and calls_b is not None:
         result_a, calls_a = _measured(a, options, script(calls_b), turns)
     elif result_a is None:
@@ -103,14 +108,23 @@ def stored_result(name: str) -> tuple[Any, list[Any] | None]:
 
 def _measured(name: str, options: RunOptions, script: Any, turns: int) -> tuple[TestResult, list[Any]]:
     from hitrate.cli.keeping import Keeper
+    from hitrate.cli.live_run import stored_hint
     from hitrate.cli.progress import Progress
     from hitrate.cli.started import started
     from hitrate.cli.test_command import run_test
+    from hitrate.errors import TargetError
 
     keeper = Keeper(options.store)
     plan = script.plan(turns, 1, 1)
     with started(name, base_url=None, key_variable=None, practice={}) as start:
         result, measured = run_test(start, options, plan, script, (), keeper, Progress(plan.calls))
     keeper.finish(result)
+    stored_hint(keeper)
     keeper.close()
+    if measured.interrupted:
+        raise KeyboardInterrupt
+    if all(row.state == "failed" for row in result.turns):
+        raise TargetError(
+            f"{name}: no call was answered whole: {result.turns[0].note if result.turns else 'none made'}"
+        )
     return result, list(measured.calls)

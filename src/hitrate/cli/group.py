@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -28,6 +31,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "demo": "See the effect here, offline, in two minutes.",
     },
 }
+
+_HELP_ASKED_FOR = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""Since click 8.2 a group called without a command raises this, with its help as the message."""
 
 _MODULES = {"test": "hitrate.cli.test_command"}
 
@@ -82,22 +88,37 @@ def run(arguments: list[str] | None = None) -> int:
     debug = "--debug" in argv
     try:
         result: Any = hitrate.main(args=argv, prog_name="hitrate", standalone_mode=False)
+        sys.stdout.flush()
     except HitrateError as error:
         if debug:
             raise
         return _say(error.message, error.hint, error.exit_code)
     except click.UsageError as error:
-        error.show()
-        return error.exit_code
+        if isinstance(error, _HELP_ASKED_FOR):
+            error.show()
+            return error.exit_code
+        help_command = f"{error.ctx.command_path} --help" if error.ctx is not None else "hitrate --help"
+        return _say(error.format_message(), help_command, error.exit_code)
     except click.ClickException as error:
         return _say(error.format_message(), None, error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", None, 130)
     except BrokenPipeError:
         # The reader of our output went away (`hitrate runs | head`): nothing is wrong here.
-        sys.stderr.close()
+        _forget_output()
         return 0
+    except OSError as error:
+        if debug or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        _forget_output()
+        return _say(f"the output cannot be written: {error.strerror}", None, HitrateError.exit_code)
     return result if isinstance(result, int) else 0
+
+
+def _forget_output() -> None:
+    """What is still buffered must not fail once more when the interpreter ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, hint: str | None, exit_code: int) -> int:

@@ -14,20 +14,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hitrate.cli.keeping import Keeper
+from hitrate.cli.prediction import check_rule
 from hitrate.cli.progress import Progress
 from hitrate.cli.started import Started
 from hitrate.core.model import Call
 from hitrate.core.money import Price, total_cost
 from hitrate.core.results import BenchResult, Measurement, TestResult
 from hitrate.errors import UsageError
-from hitrate.live.asker import Asker, CallOptions
+from hitrate.live.asker import WARM_UP, Asker, CallOptions
 from hitrate.live.lag import LoopLag, measurement
+from hitrate.live.multi_turn import INTERRUPTED
 from hitrate.live.pace import Pace
 from hitrate.live.session import check_budget, choose_model, choose_price, open_target
 from hitrate.targets.dialects.interface import Dialect
-
-WARM_UP = "warm-up"
-_WARM_UP_MESSAGES = [{"role": "user", "content": "Say yes."}]
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -56,6 +55,14 @@ class Size(Struct, frozen=True, kw_only=True):
     calls: int
     prompt_tokens: int
     connections: int
+
+
+BYTES_PER_TOKEN = 3
+"""Fewer than texts have for a token in the vocabularies of today's models: an estimate from it is not too low."""
+
+
+def tokens_at_most(text: str) -> int:
+    return len(text.encode()) // BYTES_PER_TOKEN
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -118,6 +125,7 @@ async def measure(
     progress: Progress,
 ) -> Measured:
     """Open the target, warm up, do `work` with an Asker, and gather what came. Raises HitrateError on refusal."""
+    check_rule(started, options.rule_set, options.rule_settings)
     target = started.target
     if options.cold == "nonce":
         target = replace(target, cold_knob=None)
@@ -162,9 +170,7 @@ async def measure(
             known_models=[entry.id for entry in opened.models],
             on_call=on_call,
         )
-        # A short call of its own: whatever a server does only once must not be part of the first cold time, and a
-        # refusal is better heard before 3,000 tokens were sent.
-        await asker.ask(_WARM_UP_MESSAGES, session=WARM_UP, label=WARM_UP, max_tokens=1)
+        await asker.warm_up()
         async with LoopLag() as lag:
             warnings = await work(asker)
         counted = [call for call in asker.calls if call.label != WARM_UP]
@@ -184,17 +190,22 @@ async def measure(
             dialect=opened.dialect,
             affinity_sent=asker.affinity_sent,
             warnings=tuple(warnings),
-            interrupted=any(warning.startswith("interrupted") for warning in warnings),
+            interrupted=any(warning.startswith(INTERRUPTED) for warning in warnings),
         )
+
+
+TIMER_ROUNDING_MS = 1.0
+"""Of the samples of loop lag, not of the stamps: epoll waits in whole milliseconds."""
 
 
 def clock_warnings(measured: Measurement, warm_ttfts_ms: Sequence[float]) -> list[str]:
     """What the run's own error does to its figures, where it matters."""
     warnings = []
     fastest = min(warm_ttfts_ms, default=None)
-    if fastest is not None and measured.loop_lag_p99_ms is not None and measured.loop_lag_p99_ms > 0.2 * fastest:
+    lag_ms = measured.loop_lag_p99_ms
+    if fastest is not None and lag_ms is not None and lag_ms - TIMER_ROUNDING_MS > 0.2 * fastest:
         warnings.append(
-            f"this machine was busy: the event loop ran up to {measured.loop_lag_p99_ms:.1f} ms late (p99) while the "
+            f"this machine was busy: the event loop ran up to {lag_ms:.1f} ms late (p99) while the "
             f"fastest warm call took {fastest:.1f} ms; run it again on a quieter machine or with fewer sessions"
         )
     if measured.calls and measured.late_first_reads > 0.05 * measured.calls:

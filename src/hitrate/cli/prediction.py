@@ -15,17 +15,20 @@ from hitrate.cli.started import Started
 from hitrate.core.model import Call
 from hitrate.core.results import Expectation
 from hitrate.engines.running import settings_at
-from hitrate.errors import HitrateError
+from hitrate.errors import HitrateError, UsageError
 from hitrate.explain.rows import Expected, RuleFacts
 from hitrate.live.expectation import EngineTokens, RenderedTokens, TokenSource, expectations
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.tokens import tokenizer
 
-ESTIMATE_SLACK = 0.03
-"""An estimate takes another vocabulary's share of the prompt for the engine's: good to a few tokens in a hundred."""
+ESTIMATE_SLACK_TOKENS = 16
+"""How far an estimate may be off: it stands on the prompt tokens that the engine reported, for this prompt and for the
+one before, and puts another vocabulary in place of the engine's only in between."""
 UNKNOWN_GRANULARITY = 128
-"""The largest step that hosted vendors document; used as slack where the rule is not published."""
+"""The largest step that hosted vendors document; taken where no rule is published and the counts show no step."""
+LEAST_COUNTS_FOR_A_STEP = 3
+"""Distinct cached counts needed before their common divisor is taken for the step."""
 
 
 class Prediction(Struct, frozen=True, kw_only=True):
@@ -50,23 +53,44 @@ def predict(
         try:
             return _exact(calls, source, rule, _engine_settings(rule, source, settings))
         except HitrateError as error:
-            return _estimated(calls, dialect, rule, note=f"the engine's own tokens could not be had: {error.message}")
+            note = f"the engine's own tokens could not be had: {error.message}"
+            return _estimated(calls, dialect, rule, settings, note)
     if started.practice is not None:
         return _exact(calls, RenderedTokens(dialect, tokenizer("o200k"), exact=True), rule, settings)
-    return _estimated(calls, dialect, rule)
+    return _estimated(calls, dialect, rule, settings)
+
+
+def check_rule(started: Started, rule_name: str | None, settings: Mapping[str, Any]) -> None:
+    """Before anything is sent: raises UsageError for a rule or a setting that `predict` would refuse."""
+    name = rule_name or (started.target.rule_set if started.practice is None else None)
+    if name is not None:
+        make_cache(rule_set(name), **settings)
+    elif settings:
+        raise UsageError(
+            f"--rule-setting {next(iter(settings))}: {started.target.name} has no rule that it could change; name one "
+            "with --rule-set"
+        )
 
 
 def _practice(calls: Sequence[Call], options: PracticeOptions, dialect: Dialect) -> Prediction:
     """By the very rule the server was told, as one cache for all calls and without limit: what could be had."""
     from hitrate.serve.practice.caches import best_case_cache, rule_text
+    from hitrate.serve.practice.options import NO_RULE
 
     source = RenderedTokens(dialect, tokenizer("o200k"), exact=True)
     expected = expectations(calls, source, lambda: best_case_cache(options))
-    minimum = max(options.minimum_tokens, options.block_size + 1 if options.rule == "block-chain" else 2)
+    minimum = 0 if options.rule == NO_RULE else max(options.minimum_tokens, options.block_size + 1)
+    limits = {
+        "without eviction": options.capacity_tokens,
+        "without expiry": options.ttl_s,
+        "without write delay": options.write_delay_ms,
+        "as if all replicas were one": options.replicas > 1,
+    }
+    left_out = [words for words, limit in limits.items() if limit]
     return Prediction(
         expected=tuple(expected),
-        rule=RuleFacts(minimum_tokens=minimum),
-        expectation=Expectation(rule_set=rule_text(options), basis="exact"),
+        rule=RuleFacts(minimum_tokens=minimum, granularity=options.block_size),
+        expectation=Expectation(rule_set=rule_text(options), basis="exact", note=", ".join(left_out) or None),
     )
 
 
@@ -81,20 +105,26 @@ def _exact(calls: Sequence[Call], source: TokenSource, rule: RuleSet | None, set
         note = "some replies came without token ids and were tokenised again; their turns may be off by a few tokens"
     return Prediction(
         expected=tuple(expected),
-        rule=RuleFacts(minimum_tokens=_minimum(rule)),
+        rule=RuleFacts(minimum_tokens=_minimum(rule, settings), granularity=_step(rule, settings) or 1),
         expectation=Expectation(
             rule_set=describe(rule, **settings) if rule else "longest-prefix", basis="exact", note=note
         ),
     )
 
 
-def _estimated(calls: Sequence[Call], dialect: Dialect, rule: RuleSet | None, note: str | None = None) -> Prediction:
-    granularity = int(rule.parameters.get("block_size") or rule.parameters.get("page_size") or 1) if rule else 1
+def _estimated(
+    calls: Sequence[Call],
+    dialect: Dialect,
+    rule: RuleSet | None,
+    settings: Mapping[str, Any],
+    note: str | None = None,
+) -> Prediction:
+    if rule is not None:
+        make_cache(rule, **settings)  # refuses settings that the rule does not have
     source = RenderedTokens(dialect, tokenizer("o200k"), exact=False)
-    expected = expectations(calls, source, RadixCache, granularity)
-    longest = max((call.usage.prompt_tokens or 0 for call in calls), default=0)
-    step = granularity if rule else UNKNOWN_GRANULARITY
-    minimum = _minimum(rule)
+    step = _step(rule, settings) or _common_step(calls) or UNKNOWN_GRANULARITY
+    expected = expectations(calls, source, RadixCache, granularity=step if rule is not None else 1)
+    minimum = _minimum(rule, settings)
     if minimum:
         expected = [
             wish if (call.usage.prompt_tokens or 0) >= minimum else Expected(0, wish.shared_tokens)
@@ -104,19 +134,35 @@ def _estimated(calls: Sequence[Call], dialect: Dialect, rule: RuleSet | None, no
         note = note or "this target publishes no rule: the longest common prefix is what could be had at most"
     return Prediction(
         expected=tuple(expected),
-        rule=RuleFacts(minimum_tokens=minimum, slack_tokens=step + math.ceil(ESTIMATE_SLACK * longest)),
+        rule=RuleFacts(minimum_tokens=minimum, granularity=step, slack_tokens=step + ESTIMATE_SLACK_TOKENS),
         expectation=Expectation(
-            rule_set=describe(rule) if rule else "longest common prefix", basis="estimated", note=note
+            rule_set=describe(rule, **settings) if rule else "longest common prefix", basis="estimated", note=note
         ),
     )
 
 
-def _minimum(rule: RuleSet | None) -> int:
+def _step(rule: RuleSet | None, settings: Mapping[str, Any]) -> int | None:
+    """The unit in which the rule credits tokens; None where there is no rule."""
+    if rule is None:
+        return None
+    values = {**rule.parameters, **settings}
+    return int(values.get("block_size") or values.get("page_size") or 1)
+
+
+def _common_step(calls: Sequence[Call]) -> int | None:
+    """The common divisor of the cached counts, where there are enough of them to mean something."""
+    counts = {call.usage.cached_tokens for call in calls if call.usage.cached_tokens}
+    if len(counts) < LEAST_COUNTS_FOR_A_STEP:
+        return None
+    return min(math.gcd(*counts), UNKNOWN_GRANULARITY)
+
+
+def _minimum(rule: RuleSet | None, settings: Mapping[str, Any]) -> int:
     """The shortest prompt that the rule can reuse anything of."""
     if rule is None:
         return 0
-    block = int(rule.parameters.get("block_size") or 1)
-    return max(int(rule.parameters.get("minimum_tokens") or 0), block + 1)
+    minimum = {**rule.parameters, **settings}.get("minimum_tokens")
+    return max(int(minimum or 0), (_step(rule, settings) or 1) + 1)
 
 
 def _engine_settings(rule: RuleSet | None, source: EngineTokens, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,8 @@ def practice_options_at(target: Target) -> PracticeOptions:
     import urllib.error
     import urllib.request
 
-    from hitrate.errors import TargetError, Unreachable
+    from hitrate.errors import TargetError
+    from hitrate.live.session import unreachable
     from hitrate.serve.practice.options import PracticeOptions
 
     address = f"{str(target.base_url).removesuffix('/v1')}/state"
@@ -74,6 +75,7 @@ def practice_options_at(target: Target) -> PracticeOptions:
         raise TargetError(f"practice: {address} answers {error.code}; is it a practice server?") from None
     except OSError as error:
         reason = getattr(error, "reason", error)
-        raise Unreachable(f"practice: {address}: {reason}; start it with: {target.start_command}") from None
+        said = "connection refused" if isinstance(reason, ConnectionRefusedError) else str(reason)
+        raise unreachable(target, f"{address}: {said}") from None
     except (msgspec.DecodeError, KeyError, TypeError):
         raise TargetError(f"practice: {address} does not say its options; is it a practice server?") from None

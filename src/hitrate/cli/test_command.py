@@ -67,12 +67,18 @@ def test(
     check_writable(html_file)
     base_url, key_variable = values.pop("base_url"), values.pop("key_variable")
     options = run_options(values, default_max_tokens=32)
-    from hitrate.live.conversation import ToolResults, default_opening, read_text_file, read_tools
+    from hitrate.live.conversation import ToolResults, default_opening, read_text_file, read_tools, tool_names
 
+    if replay:
+        _refuse_beside_replay(click.get_current_context())
+    tools = read_tools(tools_file) if tools_file else []
+    results = ToolResults(tool_results) if tool_results else None
+    if results is not None:
+        results.check(tool_names(tools))
     script = ScriptOptions(
         system=read_text_file(system_file) if system_file else default_opening(),
-        tools=read_tools(tools_file) if tools_file else [],
-        tool_results=ToolResults(tool_results) if tool_results else None,
+        tools=tools,
+        tool_results=results,
         replay=stored_calls(replay) if replay else None,
         random_source=random_source(options),
     )
@@ -85,6 +91,24 @@ def test(
     stored_hint(keeper)
     keeper.close()
     return code
+
+
+def _refuse_beside_replay(context: click.Context) -> None:
+    from hitrate.errors import UsageError
+
+    given = click.core.ParameterSource.COMMANDLINE
+    for name, flag in _TOLD_BY_THE_RUN.items():
+        if context.get_parameter_source(name) is given:
+            raise UsageError(f"{flag} cannot go with --replay, which sends the run's first session as it was")
+
+
+_TOLD_BY_THE_RUN = {
+    "system_file": "--system",
+    "tools_file": "--tools",
+    "tool_results": "--tool-loop",
+    "turns": "--turns",
+    "sessions": "--sessions",
+}
 
 
 class ScriptOptions:
@@ -116,7 +140,7 @@ class ScriptOptions:
         if self._frozen is not None:
             if not self._frozen:
                 raise UsageError("--replay: that run has no turns to send again")
-            turns, sessions = max(len(script) for script in self._frozen), 1
+            turns, sessions = len(self._frozen[0]), 1
         return MultiTurnPlan(turns=turns, sessions=sessions, repeat=repeat)
 
     def script_for(self, asker: Asker, options: RunOptions) -> ScriptFor:
@@ -127,7 +151,7 @@ class ScriptOptions:
 
         def script(run: str, session: int) -> Any:
             if self._frozen is not None:
-                return self._frozen[(session - 1) % len(self._frozen)]
+                return self._frozen[0]
             if needs_line and run not in self._heads:
                 self._heads[run] = f"Run {nonce(self.random)}.\n"
             system = self._heads.get(run, "") + self.system
@@ -136,11 +160,14 @@ class ScriptOptions:
         return script
 
     def size(self, plan: MultiTurnPlan, pad: tuple[int, ...], max_tokens: int) -> Any:
-        """Prompt tokens at about four characters each, growing by a question and a reply a turn."""
-        from hitrate.cli.live_run import Size
+        """Prompt tokens at three bytes each, which no common vocabulary exceeds, growing by a question and a reply a
+        turn."""
+        from hitrate.cli.live_run import BYTES_PER_TOKEN, Size, tokens_at_most
 
-        opening = (len(self.system) + sum(len(str(tool)) for tool in self.tools)) // 4
-        a_session = sum(opening + turn * (40 + max_tokens) for turn in range(1, plan.turns + 1))
+        opening = tokens_at_most(self.system) + sum(tokens_at_most(str(tool)) for tool in self.tools)
+        a_session = sum(opening + turn * (60 + max_tokens) for turn in range(1, plan.turns + 1))
+        if self._frozen is not None:
+            a_session = self._frozen[0].bytes_sent // BYTES_PER_TOKEN
         pads = sum(2 * (opening + length + 20) for length in pad)
         return Size(
             calls=plan.calls + 2 * len(pad),
@@ -169,7 +196,7 @@ def run_test(
     from hitrate.cli.live_run import measure
     from hitrate.live import loop
     from hitrate.live.conversation import nonce
-    from hitrate.live.multi_turn import run_multi_turn
+    from hitrate.live.multi_turn import ended_early, run_multi_turn
     from hitrate.live.padding import run_padding
 
     prefix = f"hitrate-{nonce(script.random).replace(' ', '')}"
@@ -181,8 +208,8 @@ def run_test(
 
     async def work(asker: Asker) -> list[str]:
         warnings = await run_multi_turn(asker, plan, script.script_for(asker, options), isolation_for, prefix)
-        if pad and not warnings:
-            pairs.extend(await run_padding(asker, script.system, pad, script.random, prefix))
+        if pad and not ended_early(warnings):
+            warnings += await run_padding(asker, script.system, pad, script.random, prefix, pairs)
         return warnings
 
     size = script.size(plan, pad, options.max_tokens)
@@ -209,6 +236,7 @@ def assemble_test(
     prediction = predict(measured.calls, start, measured.dialect, options.rule_set, options.rule_settings)
     facts = TargetFacts(
         minimum_tokens=prediction.rule.minimum_tokens,
+        granularity=prediction.rule.granularity,
         slack_tokens=prediction.rule.slack_tokens,
         how_to_report=target.reports_cached,
         affinity_sent=measured.affinity_sent,
@@ -227,13 +255,14 @@ def assemble_test(
     if failed:
         first = failed[0]
         warnings.append(
-            f"{len(failed)} of {len(rows)} calls failed, the first at session {first.session}, turn {first.turn}: "
-            f"{first.note}"
+            f"{len(failed)} of {len(rows)} calls failed, the first in the {first.run} run at session {first.session}, "
+            f"turn {first.turn}: {first.note}"
         )
     already_warm = [row for row in rows if row.turn == 1 and row.run == "sequential" and (row.hit_rate or 0) > 0.5]
     if already_warm:
         warnings.append(
-            "the first call was served from cache: the server was warm from an earlier run; leave --cold at auto"
+            "the first call was served from cache: the server was warm from an earlier run; leave --cold at auto, and "
+            "replay a run on another target than its own"
         )
     warnings += clock_warnings(measured.measurement, [row.ttft_ms for row in rows if row.ttft_ms is not None])
     return TestResult(
