@@ -1,0 +1,219 @@
+"""Lines of a log as JSON objects, with the place and the reason where one cannot be read.
+
+A byte-order mark, CRLF and blank lines are no faults. NUL bytes around a record are what a crash or a rotation leaves
+behind; they are dropped, and it is said. A line that is not UTF-8 is never repaired: a replaced byte would make two
+prompts equal, or different, that are not.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+from hitrate.core.records import Remark, Skipped
+
+LONGEST_LINE = 64 << 20
+"""Bytes. Longer ones are no request: vendors refuse bodies above 32 MB."""
+
+LONGEST_DOCUMENT = 512 << 20
+"""Bytes of a log that is one JSON document and has to be held as a whole."""
+
+HEAD_BYTES = 1 << 16
+"""How much of a file its format is recognised by."""
+
+DEEPEST = 500
+"""Levels of nesting; more than any request has, and what every JSON reader of this program can walk."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """One record: `data` as it stands in the file without white space around it, `value` decoded."""
+
+    number: int
+    data: bytes
+    value: Any
+    remarks: tuple[Remark, ...] = ()
+
+
+def json_lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
+    """Every line that is not blank, decoded; or why it cannot be."""
+    for number, offset, data in _raw_lines(stream):
+        yield data if isinstance(data, Skipped) else decoded(data, number, offset)
+
+
+def first_objects(head: bytes) -> list[dict[str, Any]]:
+    """The objects among the whole lines of the head of a file, to recognise its format by."""
+    whole = head if len(head) < HEAD_BYTES else head[: head.rfind(b"\n") + 1]
+    found = []
+    for line in whole.removeprefix(_BYTE_ORDER_MARK).splitlines()[:50]:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def decoded(data: bytes, number: int, offset: int) -> Line | Skipped:
+    """One record. `offset` is where `data` starts in the file."""
+    remarks = []
+    stripped = data.strip(b"\x00")
+    if len(stripped) < len(data) and not _looks_like_utf16(data):
+        remarks.append(Remark(line=number, what=f"{len(data) - len(stripped)} NUL bytes around the record dropped"))
+        offset += data.index(stripped[:1]) if stripped else 0
+        data = stripped.strip()
+        if not data:
+            return Skipped(line=number, reason="nothing but NUL bytes, which a crash or a full disk leaves behind")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        found_byte = f"byte {offset + error.start} of the file, 0x{data[error.start]:02x}"
+        looks = "; the line looks like UTF-16" if _looks_like_utf16(data) else ""
+        return Skipped(
+            line=number,
+            column=len(data[: error.start].decode("utf-8")) + 1,
+            reason=f"not UTF-8 at {found_byte}, expected JSON in UTF-8{looks}",
+        )
+    if _looks_like_utf16(data):
+        return Skipped(
+            line=number, column=1, reason=f"UTF-16 from byte {offset} of the file on, expected JSON in UTF-8"
+        )
+    found = parsed(text)
+    if isinstance(found, Fault):
+        return Skipped(line=number, column=found.column, reason=found.reason)
+    return Line(
+        number=number,
+        data=data,
+        value=found.value,
+        remarks=(*remarks, *(Remark(line=number, what=what) for what in found.oddities)),
+    )
+
+
+def read_document(stream: BinaryIO) -> str | Skipped:
+    """The whole stream as text, or why it cannot be read."""
+    try:
+        data = stream.read(LONGEST_DOCUMENT + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        return Skipped(line=None, reason=f"the compressed file is cut off: {error}")
+    if len(data) > LONGEST_DOCUMENT:
+        return Skipped(line=None, reason=f"more than {LONGEST_DOCUMENT:,} bytes in one JSON document, expected JSONL")
+    try:
+        return data.removeprefix(_BYTE_ORDER_MARK).decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return Skipped(line=line, reason=f"not UTF-8 at byte {error.start} of the file, expected JSON in UTF-8")
+
+
+class Fault(Struct, frozen=True):
+    """Why a text is no JSON; places count from 1."""
+
+    line: int
+    column: int | None
+    reason: str
+
+
+class Parsed(Struct, frozen=True):
+    value: Any
+    oddities: tuple[str, ...]
+
+
+def parsed(text: str) -> Parsed | Fault:
+    """A JSON text decoded, with what is odd about it: numbers that are none, members given twice."""
+    oddities: dict[str, None] = {}
+
+    def constant(name: str) -> float:
+        oddities[f"{name} is not JSON; a counter with it is unknown"] = None
+        return float(name)
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            names = [name for name, _ in pairs]
+            for name in found:
+                if names.count(name) > 1:
+                    oddities[f"member {name!r} is given {names.count(name)} times; the last value is used"] = None
+        return found
+
+    try:
+        value = json.loads(text, object_pairs_hook=members, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        return Fault(error.lineno, error.colno, _json_reason(text, error))
+    except RecursionError:
+        return Fault(1, None, f"nested more than {DEEPEST} levels deep")
+    except ValueError as error:  # an integer of more digits than Python converts
+        return Fault(1, None, f"JSON that cannot be read: {error}")
+    if text.count("[") + text.count("{") > DEEPEST and _is_too_deep(value):
+        return Fault(1, None, f"nested more than {DEEPEST} levels deep")
+    return Parsed(value, tuple(oddities))
+
+
+def _json_reason(text: str, error: json.JSONDecodeError) -> str:
+    at_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+    if at_end and text.lstrip()[:1] in ("{", "["):
+        return f"cut off: the JSON value does not end ({len(text):,} characters)"
+    if text.lstrip()[:1] == "<":
+        return "this is HTML or XML, expected a JSON object"
+    return f"expected JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+
+
+def _is_too_deep(value: Any) -> bool:
+    layer = [value]
+    for _ in range(DEEPEST):
+        layer = [
+            child
+            for one in layer
+            if isinstance(one, dict | list)
+            for child in (one.values() if isinstance(one, dict) else one)
+            if isinstance(child, dict | list)
+        ]
+        if not layer:
+            return False
+    return True
+
+
+def _looks_like_utf16(data: bytes) -> bool:
+    """JSON is mostly ASCII, so in UTF-16 every other byte of its start is NUL."""
+    start = data[:64].removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff")
+    return len(start) > 3 and (not any(start[1:8:2]) or not any(start[0:8:2])) and any(start[:8])
+
+
+def _raw_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped]]:
+    """Number, offset of the first byte that is no white space, and the line without white space around it."""
+    number = offset = 0
+    while True:
+        try:
+            line = stream.readline(LONGEST_LINE)
+            length = len(line)
+            too_long = length == LONGEST_LINE and not line.endswith(b"\n")
+            if too_long:
+                line = line[:1]
+                while (more := stream.readline(1 << 20)) and not more.endswith(b"\n"):
+                    length += len(more)
+                length += len(more)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            yield number + 1, offset, Skipped(line=number + 1, reason=f"the compressed file is cut off here: {error}")
+            return
+        if not line:
+            return
+        number += 1
+        if too_long:
+            yield (
+                number,
+                offset,
+                Skipped(line=number, reason=f"a line of {length:,} bytes, expected at most {LONGEST_LINE:,}"),
+            )
+        else:
+            if number == 1:
+                line = line.removeprefix(_BYTE_ORDER_MARK)
+                offset += length - len(line)
+                length = len(line)
+            if data := line.strip():
+                yield number, offset + line.index(data[:1]), data
+        offset += length

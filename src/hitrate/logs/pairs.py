@@ -1,0 +1,210 @@
+"""One exchange as a log holds it, request and response in any of the usual wrappings, as a `Call`."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hitrate.core.headers import kept_request_headers
+from hitrate.core.model import Call, Reading, Timing, Usage
+from hitrate.core.records import Remark, Skipped
+from hitrate.core.spans import compact
+from hitrate.logs.interface import ReplyReader
+from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, kind, named
+
+REQUEST_MEMBERS = ("body", "request")
+RESPONSE_MEMBERS = ("response", "usage", "usageMetadata")
+TIME_MEMBERS = ("at", "timestamp", "time", "created_at", "createdAt", "start_time", "startTime", "request_time")
+
+DIALECTS = {"gemini": "gemini-generate", "llama.cpp-completion": "llamacpp-completion"}
+"""Names of wire formats in logs, where they differ from those used here."""
+
+
+def is_exchange(value: Any) -> bool:
+    """Whether a record could be an exchange, a request body, or a response with its usage."""
+    return isinstance(value, dict) and (
+        any(isinstance(value.get(name), dict) for name in (*REQUEST_MEMBERS, *RESPONSE_MEMBERS))
+        or is_request_body(value)
+    )
+
+
+class Exchange:
+    """Reads the records of one log.
+
+    `api` is the wire format the log names for all its calls. A body's bytes are those in the file where `raw` finds
+    them by the path of members, else JSON written anew.
+    """
+
+    def __init__(self, read_reply: ReplyReader, *, api: str | None = None) -> None:
+        self._read_reply = read_reply
+        self._api = api
+
+    def read(
+        self,
+        record: Any,
+        *,
+        line: int | None,
+        pointer: str = "",
+        raw: Callable[[tuple[str, ...]], bytes | None] = lambda path: None,
+    ) -> Iterator[Call | Skipped | Remark]:
+        """The remarks on a record and then its call, or what is wrong with it."""
+        if not isinstance(record, dict):
+            yield Skipped(line=line, reason=f"{pointer or 'the record'} is {kind(record)}, expected an object")
+            return
+        at, time_problem = _time(record, pointer)
+        path, body = _request(record)
+        problems = [] if path is None else body_problems(body, pointer + "".join(f"/{name}" for name in path))
+        response, response_problem = _response(record, pointer)
+        soft = [problem for problem in (time_problem, response_problem) if problem]
+        if path is None and response is None:
+            problems = [
+                f"{pointer or 'the record'} has neither a request ({', '.join(REQUEST_MEMBERS)}) nor a response"
+            ]
+        if problems:
+            yield Skipped(line=line, reason=named([*problems, *soft]))
+            return
+        yield from (Remark(line=line, what=problem) for problem in soft)
+        body = {} if path is None else body
+        named_dialect = self._api or _text(record.get("api")) or _text(record.get("dialect"))
+        dialect, reading = self._reading(response, DIALECTS.get(named_dialect or "", named_dialect), body)
+        if reading.fault is not None and response is not None and "error" not in response:
+            yield Remark(line=line, what=reading.fault)
+        encoded = b"" if path is None else raw(path) or compact(body).encode("utf-8", "surrogatepass")
+        yield _call(record, body, encoded, response or {}, reading, dialect, at)
+
+    def _reading(
+        self, response: dict[str, Any] | None, dialect: str | None, body: dict[str, Any]
+    ) -> tuple[str, Reading]:
+        guessed = guess_dialect(body)
+        guessed = DIALECTS.get(guessed or "", guessed)
+        if response is None:
+            return dialect or guessed or "", Reading(reply=None, usage=Usage())
+        found, reading = self._read_reply(response, dialect)
+        return dialect or found or guessed or "", reading
+
+
+def _request(record: dict[str, Any]) -> tuple[tuple[str, ...] | None, Any]:
+    """Where the request body stands, as member names, and the body. A path with a body of None: it should be there."""
+    for name in REQUEST_MEMBERS:
+        if name not in record:
+            continue
+        value = record[name]
+        if isinstance(value, dict) and not is_request_body(value) and "body" in value:
+            return (name, "body"), _unpacked(value["body"])
+        return (name,), _unpacked(value)
+    return ((), record) if is_request_body(record) else (None, None)
+
+
+def _unpacked(value: Any) -> Any:
+    """A body that was logged as text."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _response(record: dict[str, Any], pointer: str) -> tuple[dict[str, Any] | None, str | None]:
+    """The response as a reply body or events, and what is odd about it."""
+    response = _unpacked(record.get("response"))
+    place = f"{pointer}/response"
+    if isinstance(response, list):
+        return {"events": response}, None
+    if response is not None and not isinstance(response, dict):
+        return None, f"{place} is {kind(response)}, expected an object"
+    if isinstance(response, dict) and isinstance(body := _unpacked(response.get("body")), dict):
+        batch = "custom_id" in record
+        return ({**body, "service_tier": "batch"} if batch else body), None
+    if response is None:
+        beside = {name: record[name] for name in RESPONSE_MEMBERS[1:] if record.get(name) is not None}
+        response = beside or None
+        place = pointer
+    problems = [
+        f"{place}/{name} is {kind(response[name])}, expected an object"
+        for name in RESPONSE_MEMBERS[1:]
+        if response and response.get(name) is not None and not isinstance(response[name], dict)
+    ]
+    return response, problems[0] if problems else None
+
+
+def _call(
+    record: dict[str, Any],
+    body: dict[str, Any],
+    encoded: bytes,
+    response: dict[str, Any],
+    reading: Reading,
+    dialect: str,
+    at: float | None,
+) -> Call:
+    raw_usage = dict(reading.raw_usage) if reading.raw_usage is not None else None
+    if tier := _text(response.get("service_tier")):
+        raw_usage = {"service_tier": tier, **(raw_usage or {})}
+    ttft_ms = _number(response.get("ttft_ms", record.get("ttft_ms")))
+    status = response.get("status", record.get("status"))
+    return Call(
+        target=_text(record.get("provider")) or _text(response.get("provider")) or "",
+        dialect=dialect,
+        body=encoded,
+        model=_text(body.get("model")) or _text(response.get("model")) or _text(record.get("model")),
+        session=str(record["session"]) if isinstance(record.get("session"), str | int) else "",
+        label=_text(record.get("purpose")) or "",
+        headers=kept_request_headers(_texts(record.get("headers")).items()),
+        status=status if isinstance(status, int) and not isinstance(status, bool) else None,
+        usage=reading.usage,
+        timing=None if at is None else Timing(at=at, sent_at_s=at, ttft_s=None if ttft_ms is None else ttft_ms / 1000),
+        reply=reading.reply,
+        raw_usage=raw_usage,
+        error=reading.fault if reading.reply is None and "error" in response else None,
+    )
+
+
+def _time(record: dict[str, Any], pointer: str) -> tuple[float | None, str | None]:
+    """Unix time of a record, and what is wrong with what stands there."""
+    for name in TIME_MEMBERS:
+        if record.get(name) is not None:
+            at = unix_time(record[name])
+            problem = f"{pointer}/{name} is {str(record[name])[:40]!r}, expected a time; it is taken as not known"
+            return at, None if at is not None else problem
+    return None, None
+
+
+def unix_time(value: Any) -> float | None:
+    """Seconds since 1970 from ISO 8601 text (UTC where it names no zone) or a count of s, ms, us or ns; else None.
+
+    The unit of a count is told by its size, for times from 2001 to 2286.
+    """
+    if isinstance(value, str):
+        try:
+            moment = datetime.datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=datetime.UTC)
+        try:
+            return moment.timestamp()
+        except (ValueError, OverflowError):
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e9 <= value < 1e19:
+        return None
+    while value >= 1e10:
+        value /= 1000
+    return float(value)
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if is_number else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _texts(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    return {name: text for name, text in value.items() if isinstance(text, str)}

@@ -1,0 +1,94 @@
+"""Session files of the coding agent pi: JSONL with one line a message or change.
+
+Each assistant message carries the usage pi worked out from the provider's reply, in one accounting for all vendors:
+`input` (neither read from the cache nor written), `cacheRead`, `cacheWrite`, `output`, and `cost` in US dollars
+(https://github.com/badlogic/pi-mono, packages/ai/src/types.ts). A turn that was aborted or failed before its usage
+came has zeros; those are no counts. The request itself is not in the file, so `body` is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from hitrate.core.model import Call, Timing, Usage
+from hitrate.core.records import Remark, Skipped
+from hitrate.logs.interface import Item, ReplyReader
+from hitrate.logs.lines import first_objects, json_lines
+from hitrate.logs.pairs import unix_time
+from hitrate.logs.shapes import kind
+
+_UNFINISHED = ("aborted", "error")
+
+_TARGETS = {"google": "gemini", "amazon-bedrock": "bedrock", "google-vertex": "gemini", "openai-codex": "openai"}
+"""pi's names of providers, where they differ from those used here."""
+
+_DIALECTS = {
+    "openai-completions": "openai-chat",
+    "google-generative-ai": "gemini-generate",
+    "bedrock-converse-stream": "bedrock-converse",
+}
+
+
+class Pi:
+    name = "pi"
+    about = "session of the coding agent pi (JSONL)"
+
+    def matches(self, head: bytes, path: str) -> bool:
+        objects = first_objects(head)
+        return any(value.get("type") == "session" and "cwd" in value and "id" in value for value in objects) or any(
+            isinstance(message := value.get("message"), dict)
+            and isinstance(message.get("usage"), dict)
+            and "cacheRead" in message["usage"]
+            for value in objects
+        )
+
+    def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
+        session = ""
+        for line in json_lines(stream):
+            if isinstance(line, Skipped):
+                yield line
+                continue
+            yield from line.remarks
+            value = line.value
+            if not isinstance(value, dict):
+                yield Skipped(line=line.number, reason=f"the record is {kind(value)}, expected an object")
+                continue
+            if value.get("type") == "session" and isinstance(value.get("id"), str):
+                session = value["id"]
+            message = value.get("message")
+            if isinstance(message, dict) and message.get("role") == "assistant":
+                yield from _call(value, message, session, line.number, read_reply)
+
+
+def _call(
+    value: dict[str, Any], message: dict[str, Any], session: str, line: int, read_reply: ReplyReader
+) -> Iterator[Item]:
+    raw_usage = message.get("usage")
+    if not isinstance(raw_usage, dict):
+        yield Skipped(line=line, reason=f"/message/usage is {kind(raw_usage)}, expected an object")
+        return
+    _, reading = read_reply({"usage": raw_usage}, "pi")
+    usage = reading.usage
+    unfinished = message.get("stopReason") in _UNFINISHED and not (usage.prompt_tokens or usage.output_tokens)
+    if reading.fault is not None and not unfinished:
+        yield Remark(line=line, what=reading.fault)
+    provider, api = _text(message.get("provider")), _text(message.get("api"))
+    at = unix_time(message.get("timestamp"))
+    if at is None:
+        at = unix_time(value.get("timestamp"))
+    yield Call(
+        target=_TARGETS.get(provider, provider),
+        dialect=_DIALECTS.get(api, api),
+        body=b"",
+        model=_text(message.get("model")) or None,
+        session=session,
+        usage=Usage() if unfinished else usage,
+        timing=None if at is None else Timing(at=at, sent_at_s=at),
+        raw_usage=None if unfinished else raw_usage,
+        error=f"{message['stopReason']} before its usage came" if unfinished else None,
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

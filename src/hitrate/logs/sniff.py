@@ -1,0 +1,145 @@
+"""Which format a log is in, and the log opened: its calls, and what became of its records."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from hitrate.core.model import Call
+from hitrate.core.money import Price
+from hitrate.core.records import RecordCount, Records, Remark, Skipped
+from hitrate.errors import InputFileError, UsageError
+from hitrate.logs.claude_code import ClaudeCode
+from hitrate.logs.interface import LogReader, OwnPrice, Repeated, ReplyReader
+from hitrate.logs.lines import HEAD_BYTES
+from hitrate.logs.pi import Pi
+from hitrate.logs.request_pairs import RequestPairs
+from hitrate.logs.session_file import SessionFile
+
+READERS: tuple[LogReader, ...] = (ClaudeCode(), Pi(), SessionFile(), RequestPairs())
+"""The most particular first: each is asked in turn."""
+
+STANDARD_INPUT = "-"
+
+
+class Log:
+    """An open log. Iterate once for its calls; `records()` and `own_price` are complete after that."""
+
+    def __init__(self, path: str, reader: LogReader, stream: BinaryIO, read_reply: ReplyReader) -> None:
+        self.path = path
+        self.format = reader.name
+        self.own_price: Price | None = None
+        """Prices that the file itself gives; known once the first call is."""
+        self._reader = reader
+        self._stream = stream
+        self._read_reply = read_reply
+        self._count = RecordCount()
+
+    def __iter__(self) -> Iterator[Call]:
+        """InputFileError when the file cannot be read on, and at the end when none of its records could be used."""
+        try:
+            for item in self._reader.read(self._stream, self._read_reply):
+                if isinstance(item, Call):
+                    self._count.use()
+                    yield item
+                elif isinstance(item, Skipped):
+                    self._count.skip(item)
+                elif isinstance(item, Remark):
+                    self._count.remark(item)
+                elif isinstance(item, Repeated):
+                    self._count.repeat()
+                else:
+                    self.own_price = cast(OwnPrice, item).price
+        except OSError as error:
+            raise InputFileError(self.path, f"cannot be read on: {error.strerror or error}") from None
+        finally:
+            self._stream.close()
+
+    def records(self) -> Records:
+        return self._count.records()
+
+
+def open_log(path: str, read_reply: ReplyReader, format: str | None = None) -> Log:
+    """A log opened in the named format, or in the one its start looks like. "-" is standard input.
+
+    Compressed (gzip) and UTF-16 files are read as if they were not. UsageError for an unknown format name or one that
+    cannot be told, InputFileError for a file that is empty, cannot be opened or plainly is something else.
+    """
+    chosen = None if format is None else reader_named(format)
+    stream = _opened(path)
+    try:
+        head = _head(stream, path)
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            stream = cast(BinaryIO, codecs.EncodedFile(cast(Any, stream), "utf-8", "utf-16"))
+            head = codecs.getincrementaldecoder("utf-16")("replace").decode(head).encode("utf-8", "replace")
+        if not head.strip():
+            raise InputFileError(path, "the file is empty, expected a log of requests")
+        reader = chosen or _recognised(head, path)
+    except BaseException:
+        stream.close()
+        raise
+    return Log(path, reader, stream, read_reply)
+
+
+def reader_named(name: str) -> LogReader:
+    """UsageError with the known names when there is none of that name."""
+    for reader in READERS:
+        if reader.name == name:
+            return reader
+    names = [reader.name for reader in READERS]
+    near = get_close_matches(name, names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UsageError(f"no log format called {name!r}; known: {', '.join(names)}{hint}")
+
+
+def _recognised(head: bytes, path: str) -> LogReader:
+    if other := _something_else(head):
+        raise InputFileError(path, other, line=1)
+    for reader in READERS:
+        if reader.matches(head, path):
+            return reader
+    known = "; ".join(f"{reader.name} ({reader.about})" for reader in READERS)
+    raise UsageError(f"{path}: the format of this log is not recognised; name it with --format, known: {known}")
+
+
+def _something_else(head: bytes) -> str | None:
+    """What a file plainly is, when that is no log."""
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:64].lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "this is HTML and not a request log"
+    if start.startswith(b"<"):
+        return "this is XML and not a request log"
+    if start.startswith(b"sqlite format 3\x00"):
+        return "this is a database; of a store of runs give the id of a run, and its path in HITRATE_STORE"
+    if start.startswith((b"pk\x03\x04", b"\x28\xb5\x2f\xfd")):
+        return "this is a compressed archive, expected plain text or gzip"
+    return None
+
+
+def _opened(path: str) -> BinaryIO:
+    """Buffered, decompressed, and able to show its head."""
+    try:
+        plain: Any = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb")  # noqa: SIM115  Log closes it
+    except OSError as error:
+        raise InputFileError(path, f"cannot be opened ({error.strerror})") from None
+    try:
+        compressed = plain.peek(2)[:2] == b"\x1f\x8b"
+    except OSError as error:  # a folder opens and does not read
+        plain.close()
+        raise InputFileError(path, f"cannot be read ({error.strerror})") from None
+    opened = gzip.GzipFile(fileobj=plain) if compressed else plain
+    return cast(BinaryIO, io.BufferedReader(cast(Any, opened), HEAD_BYTES))
+
+
+def _head(stream: BinaryIO, path: str) -> bytes:
+    try:
+        return cast(io.BufferedReader, stream).peek(HEAD_BYTES)[:HEAD_BYTES]
+    except (EOFError, zlib.error, OSError) as error:
+        raise InputFileError(path, f"cannot be decompressed: {error}") from None
