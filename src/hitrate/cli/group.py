@@ -51,6 +51,16 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """A reader of our output that went away (`hitrate runs | head`) is no failure; click would exit with 1."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            _forget_output()
+            return 0
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in COMMANDS.items():
             with formatter.section(title):
@@ -88,7 +98,6 @@ def run(arguments: list[str] | None = None) -> int:
     debug = "--debug" in argv
     try:
         result: Any = hitrate.main(args=argv, prog_name="hitrate", standalone_mode=False)
-        sys.stdout.flush()
     except HitrateError as error:
         if debug:
             raise
@@ -103,10 +112,6 @@ def run(arguments: list[str] | None = None) -> int:
         return _say(error.format_message(), None, error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", None, 130)
-    except BrokenPipeError:
-        # The reader of our output went away (`hitrate runs | head`): nothing is wrong here.
-        _forget_output()
-        return 0
     except OSError as error:
         if debug or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
