@@ -283,6 +283,11 @@ def test_reply_of_a_stream():
         output_tokens=5,
         cached_tokens=64,
         cached_source="usage.prompt_tokens_details.cached_tokens",
+        sources={
+            "prompt_tokens": "usage.prompt_tokens",
+            "cached_tokens": "usage.prompt_tokens_details.cached_tokens",
+            "output_tokens": "usage.completion_tokens",
+        },
     )
     assert (found.complete, found.fault) == (True, None)
 

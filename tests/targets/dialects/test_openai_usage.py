@@ -1,10 +1,18 @@
+import msgspec
 import pytest
 
 from hitrate.core.model import Usage
-from hitrate.targets.dialects.openai_usage import read_usage, token_count
+from hitrate.targets.dialects.counts import token_count
+from hitrate.targets.dialects.openai_usage import read_usage
 
 OPENAI = {"prompt_tokens": 2006, "completion_tokens": 300, "total_tokens": 2306}
 DETAILS = "usage.prompt_tokens_details.cached_tokens"
+
+
+def figures(reply):
+    """What was read without its sources, which `test_where_figures_come_from` checks."""
+    found, fault = read_usage(reply)
+    return msgspec.structs.replace(found, sources={}), fault
 
 
 def usage(**counts):
@@ -138,7 +146,9 @@ def usage(**counts):
         (
             "groq, two tiers",
             {"usage": OPENAI, "x_groq": {"usage": {"sram_cached_tokens": 24, "dram_cached_tokens": 1000}}},
-            usage(cached_tokens=1024, cached_source="x_groq.usage.sram_cached_tokens+dram_cached_tokens"),
+            usage(
+                cached_tokens=1024, cached_source="x_groq.usage.sram_cached_tokens + x_groq.usage.dram_cached_tokens"
+            ),
         ),
         (
             "groq, an id and no usage",
@@ -175,7 +185,67 @@ def usage(**counts):
     ],
 )
 def test_read_usage(vendor, reply, expected):
-    assert read_usage(reply) == (expected, None)
+    assert figures(reply) == (expected, None)
+
+
+@pytest.mark.parametrize(
+    ("reply", "sources"),
+    [
+        (
+            {
+                "usage": {
+                    **OPENAI,
+                    "prompt_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 2},
+                    "completion_tokens_details": {"reasoning_tokens": 3},
+                }
+            },
+            {
+                "prompt_tokens": "usage.prompt_tokens",
+                "cached_tokens": DETAILS,
+                "written_tokens": "usage.prompt_tokens_details.cache_write_tokens",
+                "output_tokens": "usage.completion_tokens",
+                "reasoning_tokens": "usage.completion_tokens_details.reasoning_tokens",
+            },
+        ),
+        (
+            {"usage": {"prompt_cache_hit_tokens": 5, "prompt_cache_miss_tokens": 6}},
+            {
+                "prompt_tokens": "usage.prompt_cache_hit_tokens + usage.prompt_cache_miss_tokens",
+                "cached_tokens": "usage.prompt_cache_hit_tokens",
+            },
+        ),
+        (
+            {"timings": {"cache_n": 5, "prompt_n": 6, "predicted_n": 7}},
+            {
+                "prompt_tokens": "timings.cache_n + timings.prompt_n",
+                "cached_tokens": "timings.cache_n",
+                "output_tokens": "timings.predicted_n",
+            },
+        ),
+        (
+            {
+                "usage": {
+                    "prompt_tokens": 4142,
+                    "completion_tokens": 254,
+                    "total_tokens": 8724,
+                    "prompt_tokens_details": {"cached_tokens": 4328},
+                }
+            },
+            {
+                "prompt_tokens": f"usage.prompt_tokens + {DETAILS}",
+                "cached_tokens": DETAILS,
+                "output_tokens": "usage.completion_tokens",
+            },
+        ),
+        ({"usage": {"prompt_tokens_details": None}}, {}),
+    ],
+)
+def test_where_figures_come_from(reply, sources):
+    found, _ = read_usage(reply)
+    assert found.sources == sources
+    assert {name for name in sources} == {
+        name for name in found.__struct_fields__ if name.endswith("_tokens") and getattr(found, name) is not None
+    }
 
 
 @pytest.mark.parametrize(
@@ -204,7 +274,7 @@ def test_read_usage(vendor, reply, expected):
     ],
 )
 def test_counts_that_are_none_stay_unknown(counts, expected, fault):
-    assert read_usage({"usage": counts}) == (expected, fault)
+    assert figures({"usage": counts}) == (expected, fault)
 
 
 @pytest.mark.parametrize(
