@@ -31,6 +31,8 @@ from hitrate.cli.options import call_options, output_options, store_option, targ
 from hitrate.cli.practice_options import practice_options
 from hitrate.serve.practice.faults import KINDS
 from hitrate.sim.routing.registry import policy_names
+from hitrate.targets.dialects import dialect
+from hitrate.targets.dialects import names as dialect_names
 from hitrate.targets.presets import Knob, Target, all_names, load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -253,6 +255,11 @@ def _knobs(knobs: Iterable[Knob]) -> str:
     return ", ".join(f"{knob.place} {code(knob.name)}" for knob in knobs)
 
 
+def dialects() -> str:
+    rows = ((code(name), code(dialect(name).path), code(type(dialect(name)).__name__)) for name in dialect_names())
+    return table(("`dialect`", "path under the base URL", "class in `hitrate.targets.dialects`"), rows)
+
+
 # Cache rules, policies, faults
 
 
@@ -337,6 +344,7 @@ def store_schema() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "targets": targets,
+    "dialects": dialects,
     "cache-rules": cache_rules,
     "routing-policies": routing_policies,
     "faults": faults,
