@@ -83,6 +83,7 @@ def test_llama_cpp_endpoints_lie_beside_v1(server: tuple[str, type[Handler]]):
         (400, b'{"error": {"message": "bad template"}}', "/apply-template answers 400: bad template"),
         (404, b"not \xff here", "/apply-template answers 404: not \N{REPLACEMENT CHARACTER} here"),
         (501, b'{"error": "no"}', '/apply-template answers 501: {"error": "no"}'),
+        (200, b"<html>", "/apply-template does not answer with JSON; is it a llama.cpp server?"),
     ],
 )
 def test_what_a_refusing_server_says(server: tuple[str, type[Handler]], status: int, answer: bytes, says: str):

@@ -114,7 +114,10 @@ def _ask(method: str, base_url: str, path: str, members: Mapping[str, Any] | Non
         connection.close()
     if status != 200:
         raise TargetError(f"{base_url}: {path} answers {status}: {_reason(text)}")
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise TargetError(f"{base_url}: {path} does not answer with JSON; is it a llama.cpp server?") from None
 
 
 def _reason(text: bytes) -> str:
