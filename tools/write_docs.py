@@ -29,6 +29,7 @@ from hitrate.caches.rules import RULE_SETS
 from hitrate.cli.group import COMMANDS, hitrate
 from hitrate.cli.options import call_options, output_options, store_option, target_options
 from hitrate.cli.practice_options import practice_options
+from hitrate.logs.sniff import READERS
 from hitrate.serve.practice.faults import KINDS
 from hitrate.sim.routing.registry import policy_names
 from hitrate.targets.dialects import dialect
@@ -228,6 +229,7 @@ def _target(target: Target) -> Iterator[str]:
     yield f"## {target.name}"
     rows: list[tuple[str, object]] = [
         ("base URL", code(target.base_url) if target.base_url else "your own: `--base-url`"),
+        ("wire format", code(target.dialect)),
         ("key variable", _key(target)),
         ("affinity", _knobs(target.affinity)),
         ("cold knob", _knobs((target.cold_knob,)) if target.cold_knob else "none: a nonce in the first tokens"),
@@ -257,7 +259,7 @@ def _knobs(knobs: Iterable[Knob]) -> str:
 
 def dialects() -> str:
     rows = ((code(name), code(dialect(name).path), code(type(dialect(name)).__name__)) for name in dialect_names())
-    return table(("`dialect`", "path under the base URL", "class in `hitrate.targets.dialects`"), rows)
+    return table(("`dialect`", "path under the base URL starts with", "class in `hitrate.targets.dialects`"), rows)
 
 
 # Cache rules, policies, faults
@@ -290,15 +292,19 @@ def faults() -> str:
 # Formats, errors, store
 
 
+def log_formats() -> str:
+    return table(("`--format`", "what it is"), ((code(reader.name), reader.summary) for reader in READERS))
+
+
 def json_keys() -> str:
     folder = resources.files("hitrate.report") / "schema"
     parts: list[str] = []
     described: set[str] = set()
-    for name in ("bench", "test", "compare", "models", "runs"):
-        schema = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        schema = json.loads(file.read_text(encoding="utf-8"))
         top = schema["$ref"].rpartition("/")[2]
-        parts.append(f"## hitrate {name}")
-        parts.append(f"Schema: `src/hitrate/report/schema/{name}.json`.")
+        parts.append(f"## {schema['title'].removesuffix(' --json')}")
+        parts.append(f"Schema: `src/hitrate/report/schema/{file.name}`.")
         for struct in (top, *(other for other in schema["$defs"] if other != top)):
             if struct in described:
                 continue
@@ -348,6 +354,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "cache-rules": cache_rules,
     "routing-policies": routing_policies,
     "faults": faults,
+    "log-formats": log_formats,
     "json-keys": json_keys,
     "error-tree": error_tree,
     "store-schema": store_schema,
