@@ -15,6 +15,15 @@ def test_a_block_rule_is_recovered(step):
     assert infer_granularity(block(step, LENGTHS)).step == step
 
 
+def test_lengths_that_lie_whole_steps_apart_cannot_tell_a_step_from_the_length():
+    found = infer_granularity(block(16, (1026, 1426, 1826)))
+    assert found.step is None
+    assert found.text == (
+        "These lengths cannot tell whether cached tokens follow the length or go up in steps of 16, because they lie "
+        "whole steps apart. Use others, like 100,217,333."
+    )
+
+
 def test_one_token_less_than_the_prompt_follows_the_length():
     found = infer_granularity([(length, length - 1) for length in LENGTHS])
     assert found.step == 1

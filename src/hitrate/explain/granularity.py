@@ -33,16 +33,22 @@ def infer_granularity(points: Sequence[tuple[int, int]]) -> Granularity:
     below = [prompt for prompt in uncredited if prompt < min(prompt for prompt, _ in credited)]
     if below:
         minimum = (max(below), min(prompt for prompt, _ in credited))
-    tails = {prompt - cached for prompt, cached in credited}
-    if len(credited) > 1 and len(tails) == 1 and (tail := tails.pop()) < 16:
-        text = f"Cached tokens follow the length: all but the last {tail} of every prompt (granularity 1)."
-        return Granularity(step=1, text=text, minimum=minimum)
     common = math.gcd(*(cached for _, cached in credited))
     fitting = [
         step
         for step in range(common, 0, -1)
         if common % step == 0 and all(cached == (prompt - 1) // step * step for prompt, cached in credited)
     ]
+    tails = {prompt - cached for prompt, cached in credited}
+    if len({prompt for prompt, _ in credited}) > 1 and len(tails) == 1 and (tail := tails.pop()) < 16:
+        if fitting and fitting[0] > 1:
+            text = (
+                f"These lengths cannot tell whether cached tokens follow the length or go up in steps of {fitting[0]}, "
+                "because they lie whole steps apart. Use others, like 100,217,333."
+            )
+            return Granularity(step=None, text=text, minimum=minimum)
+        text = f"Cached tokens follow the length: all but the last {tail} of every prompt (granularity 1)."
+        return Granularity(step=1, text=text, minimum=minimum)
     lengths = f"{len(credited)} credited length{'s' if len(credited) != 1 else ''}"
     if not fitting:
         if common >= 16:

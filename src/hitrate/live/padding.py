@@ -51,6 +51,12 @@ def padded(system: str | None, pad_tokens: int, random_source: random.Random) ->
     return f"Run {nonce(random_source)}.\n{words}\n{system or ''}"
 
 
+def apart(number: int) -> int:
+    """A few tokens more for the `number`-th length: lengths that lie whole steps apart, as 512 and 1,024 do, would hide
+    the step."""
+    return 3 * number * (number - 1) // 2
+
+
 async def run_padding(
     asker: Asker,
     system: str | None,
@@ -76,7 +82,7 @@ async def _pairs(
 ) -> None:
     for number, pad in enumerate(pads, start=1):
         messages = [
-            {"role": "system", "content": padded(system, pad, random_source)},
+            {"role": "system", "content": padded(system, pad + apart(number), random_source)},
             {"role": "user", "content": "Say yes."},
         ]
         session = f"{session_prefix}-pad-{number}"
