@@ -20,6 +20,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "bench": "Cold against warm time to first token.",
         "compare": "The same conversation on two targets, or two stored runs, per turn.",
     },
+    "Explain": {
+        "cost": "What a log's calls cost, with caching and without.",
+    },
     "Look": {
         "models": "Model ids and prices that a target lists.",
         "runs": "Stored runs, newest first.",

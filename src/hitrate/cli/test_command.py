@@ -231,6 +231,7 @@ def assemble_test(
     from hitrate.core.results import PadRow, TestResult
     from hitrate.explain.assemble import pads, turns
     from hitrate.explain.verdict import TargetFacts
+    from hitrate.live.asker import knob_in_words
 
     target = start.target
     prediction = predict(measured.calls, start, measured.dialect, options.rule_set, options.rule_settings)
@@ -240,7 +241,7 @@ def assemble_test(
         slack_tokens=prediction.rule.slack_tokens,
         how_to_report=target.reports_cached,
         affinity_sent=measured.affinity_sent,
-        affinity_knob=f"{target.affinity[0].place} {target.affinity[0].name}" if target.affinity else None,
+        affinity_knob=knob_in_words(target.affinity[0]) if target.affinity else None,
         spills_over=target.spills_over,
     )
     rows, per_turn, aggregate, verdict = turns(measured.calls, prediction.expected, prediction.rule, facts)

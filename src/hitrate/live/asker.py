@@ -13,13 +13,18 @@ from hitrate.live.client import Client
 from hitrate.live.failures import refusal
 from hitrate.live.pace import Pace
 from hitrate.targets.dialects.interface import Dialect
-from hitrate.targets.presets import Target
+from hitrate.targets.presets import Knob, Target
 
 ADAPTABLE = ("max_tokens", "temperature")
 """Parameters that some models refuse; they are left out once they were refused by name."""
 
 WARM_UP = "warm-up"
 _WARM_UP_MESSAGES = ({"role": "user", "content": "Say yes."},)
+
+
+def knob_in_words(knob: Knob) -> str:
+    """E.g. "body member prompt_cache_key"."""
+    return f"{'header' if knob.place == 'header' else 'body member'} {knob.name}"
 
 
 class BudgetSpent(Exception):
@@ -73,18 +78,17 @@ class Asker:
 
     @property
     def affinity_sent(self) -> str | None:
-        """The knob in words, e.g. "body member prompt_cache_key", or None when none is sent."""
+        """The knob in words, or None when none is sent."""
         knob = self._affinity_knob()
-        return None if knob is None else f"{'header' if knob[0] == 'header' else 'body member'} {knob[1]}"
+        return None if knob is None else knob_in_words(knob)
 
-    def _affinity_knob(self) -> tuple[str, str] | None:
+    def _affinity_knob(self) -> Knob | None:
         wanted = self._options.affinity
         if wanted == "none":
             return None
         if wanted == "auto":
-            knobs = self.target.affinity
-            return (knobs[0].place, knobs[0].name) if knobs else None
-        return ("header", wanted.rstrip(":")) if wanted.endswith(":") else ("body", wanted)
+            return next(iter(self.target.affinity), None)
+        return Knob("header", wanted.rstrip(":")) if wanted.endswith(":") else Knob("body", wanted)
 
     async def warm_up(self) -> None:
         """One short call, so that what a server does only once is in no measured time, and a refusal is heard before
@@ -114,9 +118,9 @@ class Asker:
         headers: dict[str, str] = {}
         knob = self._affinity_knob()
         if knob is not None:
-            (headers if knob[0] == "header" else members)[knob[1]] = session
+            (headers if knob.place == "header" else members)[knob.name] = session
         cold = self.target.cold_knob
-        if isolation is not None and cold is not None and cold.place in ("body", "header"):
+        if isolation is not None and cold is not None:
             (headers if cold.place == "header" else members)[cold.name] = isolation
         self._under_way += 1
         try:

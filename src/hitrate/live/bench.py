@@ -122,8 +122,7 @@ async def _part(
     label = f"{order}/{shape}"
     session = f"{session_prefix}-{order}-{shape}"
     # A knob leaves the prompt as it is; without one, the first tokens have to differ from every earlier run.
-    knob = asker.target.cold_knob
-    by_knob = knob is not None and knob.place in ("body", "header")
+    by_knob = asker.target.cold_knob is not None
     fixed = nonce(random_source) if plan.isolate else None
     isolation: dict[str, Any] = {"isolation": fixed if by_knob else None}
     head = "" if fixed is None or by_knob else f"Run {fixed}.\n"
