@@ -59,7 +59,8 @@ class BreakEven(Struct, frozen=True, kw_only=True):
 class Sums(Struct, frozen=True, kw_only=True):
     """Tokens are summed over the calls that report them, None if none does; money over the calls that have a price.
 
-    `hit_rate` is over the calls that report both prompt and cached tokens. `usd_saved` is net of write premiums.
+    `cached_tokens` and `hit_rate` are over the calls that report both prompt and cached tokens; `prompt_tokens` counts
+    the others too. `usd_saved` is net of write premiums.
     """
 
     calls: int
@@ -164,19 +165,18 @@ class _Sum:
         self.cached: int | None = None
         self.written: int | None = None
         self.output: int | None = None
-        self.reporting_prompt = self.reporting_cached = 0
+        self.reporting_prompt = 0
         self.bill = Bill()
 
     def add(self, usage: Usage, billed: Bill | None) -> None:
         self.calls += 1
         if not usage.accounting_fault:
             self.prompt = _plus(self.prompt, usage.prompt_tokens)
-            self.cached = _plus(self.cached, usage.cached_tokens)
             self.written = _plus(self.written, usage.written_tokens)
             self.output = _plus(self.output, usage.output_tokens)
             if usage.prompt_tokens is not None and usage.cached_tokens is not None:
                 self.reporting_prompt += usage.prompt_tokens
-                self.reporting_cached += usage.cached_tokens
+                self.cached = _plus(self.cached, usage.cached_tokens)
             elif usage.prompt_tokens is not None:
                 self.not_reported += 1
         if billed is not None:
@@ -197,7 +197,7 @@ class _Sum:
             "cached_tokens": self.cached,
             "written_tokens": self.written,
             "output_tokens": self.output,
-            "hit_rate": self.reporting_cached / self.reporting_prompt if self.reporting_prompt else None,
+            "hit_rate": (self.cached or 0) / self.reporting_prompt if self.reporting_prompt else None,
             "usd": dollars(self.bill.usd),
             "usd_without_caching": dollars(self.bill.without_caching),
             "usd_saved": dollars(self.bill.without_caching - self.bill.usd),
@@ -290,8 +290,6 @@ class _Totals:
         )
 
     def warnings(self, sums: Sums) -> Iterator[str]:
-        if sums.unpriced_calls:
-            yield f"{sums.unpriced_calls} of {sums.calls} calls have no price and are in no amount"
         if sums.not_reported:
             yield (
                 f"{sums.not_reported} of {sums.calls} calls do not report cached tokens: billed as if nothing came "

@@ -171,6 +171,11 @@ def break_even_calls(input_price: float, cached_price: float, write_price: float
     return math.ceil((write - read) / (fresh - read))
 
 
+def scaled(amount: float, factor: float) -> float:
+    """A price times a factor, without the dust of binary fractions."""
+    return float(_exact(amount) * _exact(factor))
+
+
 def _exact(amount: float) -> Decimal:
     """0.006 as 0.006, not as the binary fraction nearest to it."""
     return Decimal(str(amount))

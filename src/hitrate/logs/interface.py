@@ -28,7 +28,7 @@ Item = Call | Skipped | Remark | Repeated | OwnPrice
 class ReplyReader(Protocol):
     """How a log reader has token counts read: by the one module that knows every vendor's accounting."""
 
-    def __call__(self, response: dict[str, Any], dialect: str | None) -> tuple[str | None, Reading]:
+    def __call__(self, response: dict[str, Any], dialect: str | None, /) -> tuple[str | None, Reading]:
         """The wire format the response is in, None where none is recognised, and what it says.
 
         `response` is a reply body, or `{"events": [...]}` with the events of a stream. `dialect` is what the log calls

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -48,17 +49,43 @@ def json_lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
 
 
 def first_objects(head: bytes) -> list[dict[str, Any]]:
-    """The objects among the whole lines of the head of a file, to recognise its format by."""
-    whole = head if len(head) < HEAD_BYTES else head[: head.rfind(b"\n") + 1]
+    """The objects among the first lines of a file, to recognise its format by.
+
+    Of a first line that is longer than the head, the members that have begun: empty where they hold an object or array.
+    """
     found = []
-    for line in whole.removeprefix(_BYTE_ORDER_MARK).splitlines()[:50]:
+    for line in head.removeprefix(_BYTE_ORDER_MARK).splitlines()[:50]:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             found.append(value)
+    return found if found or b"\n" in head.strip() else [opening(head)]
+
+
+def opening(head: bytes) -> dict[str, Any]:
+    """The members of an object that has only begun, as far as its start shows; values but empty {} and [] are None."""
+    found: dict[str, Any] = {}
+    depth = 0
+    name: bytes | None = None
+    for match in _TOKEN.finditer(head):
+        token = match[0]
+        if token in (b"{", b"["):
+            if depth == 1 and name is not None:
+                found[name.decode("utf-8", "replace")] = {} if token == b"{" else []
+            depth += 1
+        elif token in (b"}", b"]"):
+            depth -= 1
+        elif depth == 1 and token.startswith(b'"') and token.endswith(b":"):
+            name = token[1 : token.rindex(b'"')]
+            found[name.decode("utf-8", "replace")] = None
+            continue
+        name = None
     return found
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}\[\],]|[^\s{}\[\],"]+')
 
 
 def decoded(data: bytes, number: int, offset: int) -> Line | Skipped:

@@ -18,12 +18,11 @@ from hitrate.core.money import Price
 from hitrate.core.records import Remark, Skipped
 from hitrate.logs.claude_code import Answers
 from hitrate.logs.interface import Item, OwnPrice, ReplyReader
-from hitrate.logs.lines import Fault, first_objects, parsed, read_document
+from hitrate.logs.lines import Fault, opening, parsed, read_document
 from hitrate.logs.pairs import Exchange
 from hitrate.logs.request_pairs import member_bytes
 from hitrate.logs.shapes import kind
 
-_SESSION_MEMBER = re.compile(rb'"(requests|log)"\s*:\s*\[')
 _EXCHANGE_MEMBER = re.compile(rb'"(body|request|response|messages)"\s*:')
 
 _UNIT = "usd per million tokens"
@@ -47,10 +46,8 @@ class SessionFile:
             return _EXCHANGE_MEMBER.search(start) is not None
         if not start.startswith(b"{"):
             return False
-        first_line = first_objects(start.partition(b"\n")[0])
-        if first_line:
-            return any(isinstance(first_line[0].get(name), list) for name in ("requests", "log"))
-        return _SESSION_MEMBER.search(start) is not None
+        members = opening(start)
+        return any(isinstance(members.get(name), list) for name in ("requests", "log"))
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
         text = read_document(stream)

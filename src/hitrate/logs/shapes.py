@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-PROMPT_MEMBERS = ("messages", "input", "contents", "prompt", "tokens")
-"""Members of which a request body holds one: chat and Messages and Converse; Responses; Gemini; rendered prompts."""
+PROMPT_MEMBERS = ("messages", "input", "contents", "prompt", "prompt_token_ids")
+"""Members of which a request body holds one: chat, Messages, Converse; Responses; Gemini; rendered text; token ids."""
 
 _MOST_NAMED = 5
 
@@ -68,7 +68,7 @@ def guess_dialect(body: Any) -> str | None:
         return "openai-chat"
     if isinstance(body.get("prompt"), str):
         return "llama.cpp-completion"
-    return "tokens" if "tokens" in body else None
+    return "tokens" if "prompt_token_ids" in body else None
 
 
 def _problems(body: dict[str, Any], pointer: str) -> Iterator[str]:

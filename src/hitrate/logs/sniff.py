@@ -59,6 +59,8 @@ class Log:
                     self.own_price = cast(OwnPrice, item).price
         except OSError as error:
             raise InputFileError(self.path, f"cannot be read on: {error.strerror or error}") from None
+        except UnicodeDecodeError as error:
+            raise InputFileError(self.path, f"cannot be read on, not UTF-16: {error.reason}") from None
         finally:
             self._stream.close()
 
@@ -77,7 +79,7 @@ def open_log(path: str, read_reply: ReplyReader, format: str | None = None) -> L
     try:
         head = _head(stream, path)
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            stream = cast(BinaryIO, codecs.EncodedFile(cast(Any, stream), "utf-8", "utf-16"))
+            stream = cast(BinaryIO, _FromUtf16(stream))
             head = codecs.getincrementaldecoder("utf-16")("replace").decode(head).encode("utf-8", "replace")
         if not head.strip():
             raise InputFileError(path, "the file is empty, expected a log of requests")
@@ -136,6 +138,23 @@ def _opened(path: str) -> BinaryIO:
         raise InputFileError(path, f"cannot be read ({error.strerror})") from None
     opened = gzip.GzipFile(fileobj=plain) if compressed else plain
     return cast(BinaryIO, io.BufferedReader(cast(Any, opened), HEAD_BYTES))
+
+
+class _FromUtf16:
+    """A UTF-16 file, as PowerShell's `>` writes them, in UTF-8."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        # Half a surrogate pair becomes bytes that are no UTF-8, so that the record with it is refused, not repaired.
+        self._text = io.TextIOWrapper(stream, "utf-16", errors="surrogatepass", newline="\n")
+
+    def readline(self, size: int) -> bytes:
+        return self._text.readline(size).encode("utf-8", "surrogatepass")
+
+    def read(self, size: int) -> bytes:
+        return self._text.read(size).encode("utf-8", "surrogatepass")
+
+    def close(self) -> None:
+        self._text.close()
 
 
 def _head(stream: BinaryIO, path: str) -> bytes:

@@ -12,11 +12,12 @@ from typing import Any
 from msgspec import Struct
 
 from hitrate.core.comparison import Comparison
+from hitrate.core.cost import CostReport
 from hitrate.core.listings import ModelList
 from hitrate.core.results import BenchResult, Interval, TestResult, TurnRow
 from hitrate.logs.store import RunList
 
-Value = TestResult | BenchResult | Comparison | ModelList | RunList
+Value = TestResult | BenchResult | Comparison | ModelList | RunList | CostReport
 
 MOST_CALLS_SHOWN = 60
 """A test with more calls is folded to one line a turn, so that hundreds of sessions still fit a screen or two."""
@@ -52,6 +53,13 @@ def times(value: float) -> str:
 
 def dollars(value: float) -> str:
     return f"{value:.4g}"
+
+
+def amount(value: float) -> str:
+    """An amount of money: cents from a dollar on, below it to the millionth."""
+    if abs(value) >= 1 or value == 0:
+        return f"{value:,.2f}"
+    return f"{value:.6f}".rstrip("0") if abs(value) >= 1e-4 else f"{value:.4g}"
 
 
 def share(value: Interval) -> str:
@@ -170,6 +178,33 @@ MODELS = (
     Column(key="source", header="prices\nfrom", drop_order=1),
 )
 
+COST = (
+    Column(key="model", header="model"),
+    Column(key="provider", header="seller", drop_order=4),
+    Column(key="calls", header="calls\nn", show=count),
+    PROMPT,
+    CACHED,
+    Column(key="written_tokens", header="written\ntokens", show=count, drop_order=1),
+    Column(key="output_tokens", header="output\ntokens", show=count, drop_order=2),
+    HIT_RATE,
+    Column(key="usd", header="bill\n$", show=amount),
+    Column(key="usd_without_caching", header="without\ncaching $", show=amount),
+    Column(key="usd_saved", header="saved\n$", show=amount),
+    Column(key="write_premium_usd", header="write\npremium $", show=amount, drop_order=3),
+    Column(key="unpriced_calls", header="unpriced\ncalls", show=count, drop_order=5),
+)
+
+PRICES = (
+    Column(key="model", header="model"),
+    Column(key="tier", header="tier", get=lambda row: row.tier or "standard", drop_order=4),
+    Column(key="calls", header="calls\nn", show=count, drop_order=3),
+    *MODELS[2:4],
+    MODELS[4],
+    Column(key="written_1h_usd_per_mtok", header="1 h write\n$/M tokens", show=dollars, drop_order=2),
+    Column(key="output_usd_per_mtok", header="output\n$/M tokens", show=dollars),
+    Column(key="source", header="prices\nfrom", drop_order=1),
+)
+
 RUNS = (
     Column(key="id", header="run"),
     Column(key="started_at", header="started"),
@@ -198,6 +233,8 @@ def sheets(value: Value) -> list[Sheet]:
         return [_compared_sheet(name, [call for call in value.calls if call.run == name]) for name in names]
     if isinstance(value, ModelList):
         return [Sheet(columns=MODELS, rows=value.models)]
+    if isinstance(value, CostReport):
+        return [Sheet(columns=COST, rows=value.models), *_price_sheets(value)]
     return [Sheet(columns=RUNS, rows=value.runs)]
 
 
@@ -252,6 +289,23 @@ def _bench_sheets(result: BenchResult) -> list[Sheet]:
         columns = (PROMPT, CACHED, HIT_RATE, TTFT, STATE, EXPECTED)
         made.append(Sheet(title="usage of one extra call", columns=columns, rows=(result.usage_call,)))
     return made
+
+
+def _price_sheets(report: CostReport) -> list[Sheet]:
+    if not report.prices:
+        return []
+    notes = []
+    for price in report.prices:
+        notes += [
+            f"{price.model}, prompts above {count(step.above_tokens)} tokens: input {dollars(step.input_usd_per_mtok)}"
+            for step in price.above
+            if step.input_usd_per_mtok is not None
+        ]
+        if price.derived:
+            notes.append(f"{price.model}: write prices worked out from the input price, as the vendor documents them")
+        if price.note:
+            notes.append(f"{price.model}: {price.note}")
+    return [Sheet(title="prices", columns=PRICES, rows=report.prices, notes=tuple(dict.fromkeys(notes)))]
 
 
 def _compared_sheet(name: str, rows: Sequence[Any]) -> Sheet:
@@ -331,6 +385,8 @@ def records(value: Value) -> Sheet:
         return Sheet(columns=COMPARE_RECORD, rows=tuple(_Record(value, call.run, call) for call in value.calls))
     if isinstance(value, ModelList):
         return Sheet(columns=MODELS, rows=value.models)
+    if isinstance(value, CostReport):
+        return Sheet(columns=COST, rows=value.models)
     command = Column(key="command", header="command")
     finished = Column(key="finished", header="finished", get=lambda row: str(row.finished).lower())
     return Sheet(columns=(*RUNS[:-1], finished, command), rows=value.runs)

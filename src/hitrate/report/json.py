@@ -9,13 +9,21 @@ from typing import Any, TextIO
 import msgspec
 
 from hitrate.core.comparison import REASONS, Comparison
+from hitrate.core.cost import CostReport
 from hitrate.core.listings import ModelList
 from hitrate.core.results import SCHEMA_VERSION, STATES, BenchResult, TestResult
 from hitrate.logs.store import RunList
 from hitrate.report.columns import Value
 from hitrate.report.escape import escape_json
 
-TYPES = {"test": TestResult, "bench": BenchResult, "compare": Comparison, "models": ModelList, "runs": RunList}
+TYPES = {
+    "test": TestResult,
+    "bench": BenchResult,
+    "compare": Comparison,
+    "models": ModelList,
+    "runs": RunList,
+    "cost": CostReport,
+}
 
 _SHARES = frozenset({"hit_rate", "hit_rate_a", "hit_rate_b"})
 
@@ -30,7 +38,7 @@ def render(value: Value, out: TextIO) -> None:
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of the output of `kind`: test, bench, compare, models or runs."""
+    """The JSON Schema (draft 2020-12) of the output of `kind`: test, bench, compare, models, runs or cost."""
     file = resources.files("hitrate.report") / "schema" / f"{kind}.json"
     return json.loads(file.read_text(encoding="utf-8"))
 

@@ -11,9 +11,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from hitrate.core.comparison import Comparison, Side
+from hitrate.core.cost import BreakEven, CostReport
 from hitrate.core.results import Aggregate, BenchResult, BenchRow, Expectation, Interval, Measurement, TestResult
 from hitrate.report import columns
-from hitrate.report.columns import Value, count, milliseconds, percent, times
+from hitrate.report.columns import Value, amount, count, milliseconds, percent, times
+
+MOST_RECORDS_NAMED = 5
+"""Damaged records and remarks that a screen shows; JSON has them all."""
 
 
 class Line(Struct, frozen=True):
@@ -32,6 +36,8 @@ def title(value: Value) -> str:
         return " · ".join(part for part in (value.kind, value.target, value.model, value.started_at, run) if part)
     if isinstance(value, columns.ModelList):
         return f"models · {value.target} · {len(value.models)}"
+    if isinstance(value, CostReport):
+        return f"cost · {value.log} · {value.format}"
     return f"runs · {value.store}"
 
 
@@ -45,6 +51,8 @@ def lines(value: Value) -> list[Line]:
         return list(_comparison_lines(value))
     if isinstance(value, columns.ModelList):
         return [Line("warning", text) for text in value.warnings]
+    if isinstance(value, CostReport):
+        return list(_cost_lines(value))
     return [] if value.runs else [Line("note", "no run is stored yet")]
 
 
@@ -145,6 +153,61 @@ def _comparison_lines(comparison: Comparison) -> Iterator[Line]:
         if side.rule_set:
             yield Line("expectation", f"{name} expected by {side.rule_set}")
     yield from (Line("warning", text) for text in comparison.warnings)
+
+
+def _cost_lines(report: CostReport) -> Iterator[Line]:
+    yield Line("aggregate", bill(report))
+    if report.hit_rate is not None and report.cached_tokens is not None:
+        tokens = f"{count(report.cached_tokens)} prompt tokens from cache"
+        if not report.not_reported and report.prompt_tokens is not None:
+            tokens = f"{count(report.cached_tokens)} of {count(report.prompt_tokens)} prompt tokens from cache"
+        yield Line("aggregate", f"hit rate {percent(report.hit_rate)} %: {tokens}")
+    if report.write_premium_usd:
+        yield Line("cost", f"writing to the cache cost ${amount(report.write_premium_usd)} more than sending fresh")
+    if report.storage_usd is not None:
+        yield Line("cost", f"cache storage ${amount(report.storage_usd)}, not part of the bill above")
+    yield from (Line("note", break_even(found)) for found in report.break_even)
+    for unpriced in report.unpriced:
+        name = f" of {unpriced.model}" if unpriced.model else ""
+        which = f"{count(unpriced.calls)} of {count(report.calls)} calls{name}"
+        yield Line("warning", f"{which} are unpriced and in no amount: {unpriced.reason}")
+    yield from (Line("warning", text) for text in report.warnings)
+    if sources := dict.fromkeys(price.source for price in report.prices if price.source):
+        yield Line("measurement", f"prices from {', '.join(sources)}")
+    yield from _record_lines(report)
+
+
+def bill(report: CostReport) -> str:
+    """The figure of it all, in one sentence."""
+    if report.usd is None or report.usd_without_caching is None or report.usd_saved is None:
+        return f"no bill: none of {count(report.calls)} calls has a price"
+    text = f"bill ${amount(report.usd)} instead of ${amount(report.usd_without_caching)} without caching"
+    if not report.usd_without_caching or not report.usd_saved:
+        return text
+    share = percent(abs(report.usd_saved) / report.usd_without_caching)
+    return f"{text}: ${amount(abs(report.usd_saved))} ({share} %) {'saved' if report.usd_saved > 0 else 'more'}"
+
+
+def break_even(found: BreakEven) -> str:
+    lifetime = "one-hour write" if found.lifetime == "1h" else "write"
+    factors = f"a {lifetime} costs {found.write_x:.4g}x the input price, a read {found.read_x:.4g}x"
+    pays = "it never pays back" if found.calls is None else f"it pays back from call {found.calls} on"
+    return f"{found.model}: {factors}; {pays}" if found.model else f"{factors}; {pays}"
+
+
+def _record_lines(report: CostReport) -> Iterator[Line]:
+    records = report.records
+    if records.repeated:
+        yield Line("note", f"{count(records.repeated)} further lines of calls that are counted once")
+    for skipped in records.skipped[:MOST_RECORDS_NAMED]:
+        yield Line("warning", f"{report.log}{skipped.place}: {skipped.reason}; not used")
+    if records.damaged > MOST_RECORDS_NAMED:
+        yield Line("warning", f"{count(records.damaged)} records in all cannot be used; --json lists them")
+    for remark in records.remarks[:MOST_RECORDS_NAMED]:
+        place = f"line {remark.line}: " if remark.line is not None else ""
+        yield Line("note", f"{place}{remark.what}")
+    if len(records.remarks) > MOST_RECORDS_NAMED:
+        yield Line("note", f"{count(len(records.remarks))} remarks in all; --json lists them")
 
 
 def _common_lines(

@@ -1,0 +1,56 @@
+"""A log or a stored run, named on the command line, as its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hitrate.core.model import Call
+from hitrate.core.money import Price
+from hitrate.core.records import RecordCount, Records
+from hitrate.errors import UsageError
+from hitrate.logs.sniff import STANDARD_INPUT, Log, open_log, reader_named
+from hitrate.logs.store import Store
+from hitrate.targets.dialects.by_shape import read_reply
+
+STORED = "run"
+"""The format of hitrate's own store, beside those of `hitrate.logs.sniff`."""
+
+
+class StoredRun:
+    """A run of the store, in the shape of `Log`."""
+
+    format = STORED
+    own_price: Price | None = None
+
+    def __init__(self, run: str) -> None:
+        self._store = Store.open()
+        try:
+            self.path = self._store.find(run)
+        except BaseException:
+            self._store.close()
+            raise
+        self._count = RecordCount()
+
+    def __iter__(self) -> Iterator[Call]:
+        with self._store as store:
+            for call in store.calls(self.path):
+                self._count.use()
+                yield call
+
+    def records(self) -> Records:
+        return self._count.records()
+
+
+def open_source(name: str, format: str | None) -> Log | StoredRun:
+    """A file where there is one of that name, else a run. UsageError where there is neither, or the file is no log."""
+    if format == STORED:
+        return StoredRun(name)
+    if name == STANDARD_INPUT or Path(name).exists():
+        return open_log(name, read_reply, format)
+    if format is not None:
+        reader_named(format)
+    try:
+        return StoredRun(name)
+    except UsageError as error:
+        raise UsageError(f"no file {name!r}, and {error.message}") from None
