@@ -293,7 +293,7 @@ def faults() -> str:
 
 
 def log_formats() -> str:
-    return table(("`--format`", "what it is"), ((code(reader.name), reader.summary) for reader in READERS))
+    return table(("`--format`", "what it is"), ((code(reader.name), reader.about) for reader in READERS))
 
 
 def json_keys() -> str:
