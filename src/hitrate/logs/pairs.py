@@ -26,7 +26,7 @@ DIALECTS = {"gemini": "gemini-generate", "llama.cpp-completion": "llamacpp-compl
 def is_exchange(value: Any) -> bool:
     """Whether a record could be an exchange, a request body, or a response with its usage."""
     return isinstance(value, dict) and (
-        any(isinstance(value.get(name), dict) for name in (*REQUEST_MEMBERS, *RESPONSE_MEMBERS))
+        any(isinstance(_unpacked(value.get(name)), dict) for name in (*REQUEST_MEMBERS, *RESPONSE_MEMBERS))
         or is_request_body(value)
     )
 

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from log_files import chat, jsonl, read
+
+BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+USAGE = {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 64}}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"body": BODY, "response": {"usage": USAGE}},
+        {"request": BODY, "response": {"usage": USAGE}},
+        {"request": {"url": "/v1/chat/completions", "body": BODY}, "response": {"body": {"usage": USAGE}}},
+        {"request": json.dumps(BODY), "response": json.dumps({"usage": USAGE})},
+        {**BODY, "response": {"usage": USAGE}},
+        {**BODY, "usage": USAGE},
+        {"model": "m", "usage": USAGE},
+        {"custom_id": "1", "response": {"status_code": 200, "body": {"model": "m", "usage": USAGE}}},
+    ],
+)
+def test_the_usual_wrappings(tmp_path, record):
+    (call,), records = read(tmp_path, jsonl(record))
+    assert (call.model, call.dialect) == ("m", "openai-chat")
+    assert (call.usage.prompt_tokens, call.usage.cached_tokens, call.usage.output_tokens) == (100, 64, 5)
+    assert (records.read, records.used) == (1, 1)
+
+
+def test_a_body_keeps_its_bytes(tmp_path):
+    body = b'{"model":"m",  "messages":[{"role":"user","content":"\\u00e9 \\ud83d"}] }'
+    (call,), records = read(tmp_path, b'{"body":  ' + body + b', "response": {"usage": NaN}}\n')
+    assert call.body == body
+    assert call.usage.prompt_tokens is None
+    assert "/usage is a number, expected an object" in records.remarks[-1].what
+
+
+def test_request_bodies_alone(tmp_path):
+    calls, records = read(tmp_path, jsonl(BODY, {"model": "g", "contents": [{"role": "user", "parts": []}]}))
+    assert [(call.model, call.dialect, call.usage.prompt_tokens) for call in calls] == [
+        ("m", "openai-chat", None),
+        ("g", "gemini-generate", None),
+    ]
+    assert json.loads(calls[0].body) == BODY
+    assert records.damaged == 0
+
+
+@pytest.mark.parametrize(
+    ("at", "unix"),
+    [
+        ("2026-11-01T12:00:00Z", 1793534400.0),
+        ("2026-11-01T13:00:00+01:00", 1793534400.0),
+        ("2026-11-01 12:00:00", 1793534400.0),
+        (1793534400, 1793534400.0),
+        (1793534400000, 1793534400.0),
+        (1793534400000000000, 1793534400.0),
+        (17, None),
+        ("yesterday", None),
+        (True, None),
+    ],
+)
+def test_times(tmp_path, at, unix):
+    (call,), records = read(tmp_path, jsonl(chat(10, 0, at=at)))
+    assert (call.timing.at if call.timing else None) == unix
+    assert bool(records.remarks) == (unix is None)
+
+
+def test_a_damaged_record_names_what_is_wrong_and_the_others_are_used(tmp_path):
+    wrong = {"body": {"model": ["m"], "messages": {"role": "user"}, "tools": "none"}, "response": {"usage": USAGE}}
+    data = jsonl(chat(10, 0), wrong, [1], {"body": None}, {"x": 1}, chat(20, 10))
+    calls, records = read(tmp_path, data)
+    assert [call.usage.prompt_tokens for call in calls] == [10, 20]
+    assert [(skipped.line, skipped.reason) for skipped in records.skipped] == [
+        (
+            2,
+            "/body/model is an array, expected a string; /body/messages is an object, expected an array; "
+            "/body/tools is a string, expected an array",
+        ),
+        (3, "the record is an array, expected an object"),
+        (4, "/body is null, expected an object"),
+        (5, "the record has neither a request (body, request) nor a response"),
+    ]
+    assert (records.read, records.used, records.damaged) == (6, 2, 4)
+
+
+def test_the_same_line_again_counts_once_where_the_answer_has_an_id(tmp_path):
+    named = chat(10, 0)
+    named["response"]["id"] = "chatcmpl-1"
+    calls, records = read(tmp_path, jsonl(named, named, chat(10, 0), chat(10, 0)))
+    assert len(calls) == 3
+    assert (records.read, records.used, records.repeated) == (4, 3, 1)
+
+
+def test_an_error_reply_is_no_call_with_zero_tokens(tmp_path):
+    (call,), records = read(tmp_path, jsonl(chat(1, 0, response={"status": 529, "error": {"message": "overloaded"}})))
+    assert (call.status, call.error, call.usage.prompt_tokens) == (529, "overloaded", None)
+    assert records.damaged == 0
+
+
+def test_keys_in_headers_are_dropped(tmp_path):
+    (call,), _ = read(tmp_path, jsonl(chat(1, 0, headers={"Authorization": "Bearer x", "X-Session-Affinity": "s"})))
+    assert call.headers == {"x-session-affinity": "s"}
+
+
+def test_batch_results_are_billed_as_such(tmp_path):
+    (call,), _ = read(tmp_path, jsonl({"custom_id": "1", "response": {"body": {"model": "m", "usage": USAGE}}}))
+    assert call.raw_usage["service_tier"] == "batch"
+
+
+def test_counters_of_a_stream_are_running_totals(tmp_path):
+    usage = {"input_tokens": 288, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 5120}
+    events = [
+        {"type": "message_start", "message": {"id": "a", "usage": {**usage, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Booked"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {**usage, "output_tokens": 52}},
+        {"type": "message_stop"},
+    ]
+    (call,), _ = read(tmp_path, jsonl(chat(1, 0, response={"events": events})))
+    assert (call.dialect, call.usage.prompt_tokens, call.usage.cached_tokens) == ("anthropic-messages", 5408, 5120)
+    assert call.usage.output_tokens == 52
