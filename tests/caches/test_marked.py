@@ -85,10 +85,7 @@ def test_without_a_mark_nothing_is_written_or_read() -> None:
 
 def test_only_the_system_block_is_marked_so_reads_stay_constant() -> None:
     cache = MarkedCache(minimum_tokens=1024)
-    turns = [begin(cache, prompt(blocks), [15]) for blocks in (15,)]
-    cache.finish(turns[0])
-    served = [send(cache, blocks, [15]) for blocks in (20, 24, 29)]
-    assert served == [(1500, 0), (1500, 0), (1500, 0)]
+    assert [send(cache, blocks, [15]) for blocks in (16, 20, 24)] == [(0, 1500), (1500, 0), (1500, 0)]
 
 
 @pytest.mark.parametrize(("blocks", "written"), [(10, 0), (11, 1100), (12, 1200)])
@@ -107,6 +104,14 @@ def test_an_entry_expires_and_a_read_starts_its_time_anew() -> None:
     cache = MarkedCache(minimum_tokens=0)
     moments = [0, 70, 370, 671, 700]  # The gaps are 70, 300, 301 and 29 s.
     assert [send(cache, 10, [10], now=now)[0] for now in moments] == [0, 1000, 1000, 0, 1000]
+
+
+def test_a_read_renews_an_entry_that_the_request_does_not_mark() -> None:
+    cache = MarkedCache(minimum_tokens=0)
+    send(cache, 10, [10], now=0)
+    assert send(cache, 12, [12], now=200) == (1000, 200)
+    assert send(cache, 12, [12], now=450, changed=12) == (1000, 200)
+    assert send(cache, 12, [12], now=751, changed=11) == (0, 1200)
 
 
 def test_the_time_counts_from_the_start_of_the_request_not_from_its_reply() -> None:

@@ -5,12 +5,17 @@ from typing import Any
 import pytest
 
 from hitrate.caches.block_chain import BlockChainCache
+from hitrate.caches.breakpoints import Mark
+from hitrate.caches.exact import ExactCache
+from hitrate.caches.marked import MarkedCache
+from hitrate.caches.objects import ObjectCache
 from hitrate.caches.radix import RadixCache
-from hitrate.caches.rules import RULE_SETS, describe, make_cache, rule_set
+from hitrate.caches.rules import RULE_SETS, describe, make_cache, minimum_tokens, rule_set
 from hitrate.caches.slots import SlotCache
+from hitrate.caches.units import UnitCache
 from hitrate.errors import UsageError
 
-SECOND_PROMPT_SERVED = {  # 3,000 tokens shared, 3,100 sent.
+SECOND_PROMPT_SERVED = {  # 3,000 tokens shared, 3,100 sent, nothing marked.
     "block-chain": (BlockChainCache, 2992, "block-chain (block 16)"),
     "longest-prefix": (RadixCache, 3000, "longest-prefix (page 1)"),
     "slots": (SlotCache, 3000, "slots (4 slots)"),
@@ -22,6 +27,17 @@ SECOND_PROMPT_SERVED = {  # 3,000 tokens shared, 3,100 sent.
         2944,
         "openai-chat-before-gpt-5.6 (block 128, at least 1,024 tokens)",
     ),
+    "openai-2026-09": (
+        ExactCache,
+        0,
+        "openai-2026-09 (at least 1,024 tokens, latest 80 breakpoints, 20 earlier messages)",
+    ),
+    "anthropic-2026-11": (MarkedCache, 0, "anthropic-2026-11 (at least 1,024 tokens, look-back 20)"),
+    "bedrock-2026-11": (MarkedCache, 0, "bedrock-2026-11 (at least 1,024 tokens, look-back 20)"),
+    "dashscope-explicit-2026-11": (MarkedCache, 0, "dashscope-explicit-2026-11 (at least 1,024 tokens, look-back 20)"),
+    "minimax-explicit-2026-11": (MarkedCache, 0, "minimax-explicit-2026-11 (at least 512 tokens, look-back 20)"),
+    "deepseek-2026-11": (UnitCache, 0, "deepseek-2026-11 (at least 64 tokens, written after 6 s)"),
+    "gemini-explicit-2026-11": (ObjectCache, 0, "gemini-explicit-2026-11 (at least 1,024 tokens, 3600 s)"),
 }
 
 
@@ -44,6 +60,71 @@ def test_a_rule_makes_its_cache_and_describes_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "prompt_tokens", "served"),
+    [
+        ("openai-2026-09", 1100, 1100),
+        ("anthropic-2026-11", 1100, 1100),
+        ("anthropic-2026-11", 1000, 0),
+        ("bedrock-2026-11", 1100, 1100),
+        ("dashscope-explicit-2026-11", 1100, 1100),
+        ("minimax-explicit-2026-11", 600, 600),
+    ],
+)
+def test_a_marked_prompt_is_served_whole(name: str, prompt_tokens: int, served: int) -> None:
+    cache: Any = make_cache(rule_set(name))
+    opening = list(range(prompt_tokens))
+    marked = {"boundaries": [prompt_tokens, prompt_tokens + 50], "marks": [Mark(0)]}
+    cache.finish(cache.begin([*opening, *range(9000, 9050)], **marked))
+    assert cache.peek([*opening, *range(8000, 8050)], **marked) == served
+
+
+def test_which_rules_tokens_alone_do_not_suffice_for() -> None:
+    assert [name for name, rule in RULE_SETS.items() if rule.needs_places] == [
+        "openai-2026-09",
+        "anthropic-2026-11",
+        "bedrock-2026-11",
+        "dashscope-explicit-2026-11",
+        "minimax-explicit-2026-11",
+        "gemini-explicit-2026-11",
+    ]
+
+
+def test_deepseek_serves_a_shared_opening_to_the_third_call_once_it_is_written() -> None:
+    cache = make_cache(rule_set("deepseek-2026-11"))
+    served = []
+    for number, now in enumerate((0.0, 10.0, 15.0, 16.0)):
+        lease = cache.begin([*range(3000), 9000 + number], now=now)
+        assert lease is not None
+        cache.finish(lease, now=now)
+        served.append(lease.cached_tokens)
+    assert served == [0, 0, 0, 3000]
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "minimum"),
+    [
+        ("anthropic-2026-11", "claude-opus-4-5-20251101", 4096),
+        ("anthropic-2026-11", "anthropic/claude-opus-4.5", 4096),
+        ("anthropic-2026-11", "claude-opus-4-20250514", 1024),
+        ("anthropic-2026-11", "claude-opus-4@20250514", 1024),
+        ("anthropic-2026-11", "claude-opus-4-7", 2048),
+        ("anthropic-2026-11", "claude-opus-4-9", None),
+        ("anthropic-2026-11", "claude-opus-5", 512),
+        ("anthropic-2026-11", "claude-haiku-4-5", 4096),
+        ("anthropic-2026-11", "claude-3-5-haiku-20241022", 2048),
+        ("anthropic-2026-11", "gpt-5.6", None),
+        ("bedrock-2026-11", "eu.anthropic.claude-opus-4-7-20260416-v1:0", 4096),
+        ("bedrock-2026-11", "anthropic.claude-sonnet-4-5-20250929-v1:0", 1024),
+        ("gemini-explicit-2026-11", "gemini-2.5-pro", 4096),
+        ("gemini-explicit-2026-11", "models/gemini-3-flash-preview", 1024),
+        ("vllm-2026-11", "claude-opus-5", None),
+    ],
+)
+def test_the_minimum_of_a_model(name: str, model: str, minimum: int | None) -> None:
+    assert minimum_tokens(rule_set(name), model) == minimum
+
+
+@pytest.mark.parametrize(
     ("name", "overrides", "text"),
     [
         ("vllm-2026-11", {"block_size": 32, "capacity_blocks": 8192}, "vllm-2026-11 (block 32, 8,192 blocks)"),
@@ -52,6 +133,16 @@ def test_a_rule_makes_its_cache_and_describes_itself(name: str) -> None:
             "llama.cpp-2026-10",
             {"kv_unified": False, "context_per_slot": 4096},
             "llama.cpp-2026-10 (4 slots, context 4,096)",
+        ),
+        (
+            "anthropic-2026-11",
+            {"minimum_tokens": 4096, "look_back": 10},
+            "anthropic-2026-11 (at least 4,096 tokens, look-back 10)",
+        ),
+        (
+            "deepseek-2026-11",
+            {"write_delay_s": 0.0, "interval_tokens": 2048, "ttl_s": 86400.0},
+            "deepseek-2026-11 (at least 64 tokens, a unit every 2,048 tokens, 86400 s)",
         ),
     ],
 )

@@ -6,26 +6,39 @@ A name with a date states what was documented or read from source at that date; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from hitrate.caches.block_chain import BlockChainCache
+from hitrate.caches.exact import ExactCache
 from hitrate.caches.interface import PrefixCache
+from hitrate.caches.marked import FIVE_MINUTES_S, MarkedCache
+from hitrate.caches.objects import ONE_HOUR_S, ObjectCache
 from hitrate.caches.radix import RadixCache
 from hitrate.caches.slots import SlotCache
+from hitrate.caches.units import UnitCache
 from hitrate.errors import UsageError
 
 _MODELS: dict[str, Callable[..., PrefixCache]] = {
     "block chain": BlockChainCache,
     "radix": RadixCache,
     "slots": SlotCache,
+    "marked": MarkedCache,
+    "exact": ExactCache,
+    "units": UnitCache,
+    "objects": ObjectCache,
 }
 
 
 class RuleSet(Struct, frozen=True, kw_only=True):
-    """`parameters` are keyword arguments of the model's class; `date` is None for a plain model."""
+    """`parameters` are keyword arguments of the model's class; `date` is None for a plain model.
+
+    `minimum_by_model` are the vendor's minimums that differ from the one in `parameters`, or confirm it, by a part of
+    the model's id; see `minimum_tokens`.
+    """
 
     name: str
     date: str | None
@@ -33,6 +46,31 @@ class RuleSet(Struct, frozen=True, kw_only=True):
     parameters: Mapping[str, Any]
     source: str
     note: str = ""
+    minimum_by_model: Mapping[str, int] = {}
+
+    @property
+    def needs_places(self) -> bool:
+        """Tokens alone tell the model nothing: it wants the ends of blocks, the marks, or the name of an object."""
+        return self.model in ("marked", "exact", "objects")
+
+
+_CLAUDE_MINIMUM = {
+    **dict.fromkeys(("opus-5", "opus-5-5", "sonnet-5-5", "fable-5", "fable-5-1", "mythos-5", "mythos-5-1"), 512),
+    **dict.fromkeys(("sonnet-4", "sonnet-4-5", "sonnet-4-6", "sonnet-5", "opus-4", "opus-4-1", "opus-4-8"), 1024),
+    **dict.fromkeys(("opus-4-7", "mythos-preview", "haiku-3-5", "3-5-haiku"), 2048),
+    **dict.fromkeys(("opus-4-5", "opus-4-6", "haiku-4-5"), 4096),
+}
+"""Anthropic's page of October 2026. A file of its own of July 2026 (github.com/anthropics/skills, claude-api) still had
+4,096 for Opus 4.7 and 4.8 and 2,048 for Sonnet 4.6 and Fable 5; the litellm table of October agrees with the page."""
+
+_BEDROCK_CLAUDE_MINIMUM = {
+    **dict.fromkeys(("opus-5",), 512),
+    **dict.fromkeys(("3-7-sonnet", "sonnet-4", "sonnet-4-5", "sonnet-4-6", "sonnet-5", "opus-4-8"), 1024),
+    **dict.fromkeys(("opus-4-5", "opus-4-6", "opus-4-7", "haiku-4-5"), 4096),
+}
+"""As listed by https://docs.litellm.ai/docs/completion/prompt_caching (October 2026); AWS keeps a table of its own."""
+
+_GEMINI_MINIMUM = {"gemini-2-5-flash": 1024, "gemini-3-flash": 1024, "gemini-2-5-pro": 4096, "gemini-3-pro": 4096}
 
 
 _RULE_SETS = (
@@ -94,6 +132,86 @@ _RULE_SETS = (
         note="Credited from 1,024 tokens on in steps of 128. The lifetime varies (minutes to an hour idle, or a day): "
         "override ttl_s. The routing by prompt_cache_key is not part of the rule.",
     ),
+    RuleSet(
+        name="openai-2026-09",
+        date="2026-09",
+        model="exact",
+        parameters={"minimum_tokens": 1024, "latest_breakpoints": 80, "earlier_messages": 20},
+        source="https://developers.openai.com/api/docs/guides/prompt-caching (September 2026); openai 3.57.0",
+        note="GPT-5.6 and later. The sources differ on where a request looks: the reference says the latest 80 "
+        "breakpoints, the guide the first 2 and latest 50 marked ones and 20 earlier messages. Applied are the 80 and "
+        "the 20. The lifetime is a minimum, 30 min or 12 h.",
+    ),
+    RuleSet(
+        name="anthropic-2026-11",
+        date="2026-11",
+        model="marked",
+        parameters={"minimum_tokens": 1024, "look_back": 20},
+        source="https://platform.claude.com/docs/en/build-with-claude/prompt-caching",
+        note="The minimum depends on the model (512 to 4,096) and the sources disagree: see minimum_by_model. The "
+        "look-back counts the marked block itself. What changes the key besides the text (thinking, effort, images, "
+        "tool_choice) belongs into the namespace.",
+        minimum_by_model=_CLAUDE_MINIMUM,
+    ),
+    RuleSet(
+        name="bedrock-2026-11",
+        date="2026-11",
+        model="marked",
+        parameters={"minimum_tokens": 1024, "look_back": 20},
+        source="https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html",
+        note="Claude with cachePoint blocks; AWS says approximately 20 blocks. Only Claude looks back: for Nova set "
+        "look_back=1. Implicit caching is not modelled.",
+        minimum_by_model=_BEDROCK_CLAUDE_MINIMUM,
+    ),
+    RuleSet(
+        name="dashscope-explicit-2026-11",
+        date="2026-11",
+        model="marked",
+        parameters={
+            "minimum_tokens": 1024,
+            "look_back": 20,
+            "ttls_s": (FIVE_MINUTES_S,),
+            "refuses_more_marks": False,
+            "readable_at_end": True,
+        },
+        source="https://www.alibabacloud.com/help/en/model-studio/context-cache",
+        note="Of more than four markers the last four count. The entry is made when the reply has ended. Qwen4 has one "
+        "hour, too: override ttls_s. The implicit cache of unmarked requests is not modelled.",
+    ),
+    RuleSet(
+        name="minimax-explicit-2026-11",
+        date="2026-11",
+        model="marked",
+        parameters={
+            "minimum_tokens": 512,
+            "look_back": 20,
+            "ttls_s": (FIVE_MINUTES_S,),
+            "writes_every_block": True,
+        },
+        source="https://platform.minimaxi.com/docs/api-reference/anthropic-api-compatible-cache",
+        note="The page's example finds block 24 when only block 30 was marked, so every block before a mark counts as "
+        "written. 512 tokens are documented for the passive cache, which is not modelled.",
+    ),
+    RuleSet(
+        name="deepseek-2026-11",
+        date="2026-11",
+        model="units",
+        parameters={"minimum_tokens": 64, "write_delay_s": 6.0},
+        source="https://api-docs.deepseek.com/guides/kv_cache",
+        note="The page says that writing takes seconds; 6 s is what a third party measured. The minimum is from the "
+        "announcement of August 2024. Units at fixed intervals exist, at a distance that is not published: override "
+        "interval_tokens. The lifetime, hours to days, is left open.",
+    ),
+    RuleSet(
+        name="gemini-explicit-2026-11",
+        date="2026-11",
+        model="objects",
+        parameters={"minimum_tokens": 1024, "default_ttl_s": ONE_HOUR_S},
+        source="https://ai.google.dev/gemini-api/docs/caching",
+        note="The minimum depends on the model: see minimum_by_model; the Vertex page says 2,048 for all. The implicit "
+        "cache is not modelled.",
+        minimum_by_model=_GEMINI_MINIMUM,
+    ),
 )
 
 RULE_SETS: Mapping[str, RuleSet] = {rule.name: rule for rule in _RULE_SETS}
@@ -119,6 +237,17 @@ def make_cache(rule: RuleSet, **overrides: Any) -> PrefixCache:
         raise UsageError(f"cache rule {rule.name}: {text}") from None
 
 
+def minimum_tokens(rule: RuleSet, model: str) -> int | None:
+    """The minimum that `rule` knows for the model with this id, however it is spelled; None when it knows none.
+
+    "claude-opus-4-5-20251101", "anthropic.claude-opus-4-5-20251101-v1:0" and "anthropic/claude-opus-4.5" are one model,
+    "claude-opus-4-9" is not "opus-4".
+    """
+    spelled = re.sub(r"[._]", "-", model.lower())
+    known = [part for part in rule.minimum_by_model if re.search(rf"{part}(?!-?\d{{1,2}}(?!\d))", spelled)]
+    return rule.minimum_by_model[max(known, key=len)] if known else None
+
+
 def describe(rule: RuleSet, **overrides: Any) -> str:
     """The rule's name with what its numbers depend on, e.g. "vllm-2026-11 (block 16)"."""
     values = {**rule.parameters, **overrides}
@@ -131,6 +260,12 @@ _WORDS = {
     "page_size": "page {}",
     "slots": "{} slots",
     "minimum_tokens": "at least {:,} tokens",
+    "look_back": "look-back {}",
+    "latest_breakpoints": "latest {} breakpoints",
+    "earlier_messages": "{} earlier messages",
+    "interval_tokens": "a unit every {:,} tokens",
+    "write_delay_s": "written after {:g} s",
+    "default_ttl_s": "{:g} s",
     "context_per_slot": "context {:,}",
     "kv_unified": "unified",
     "cache_reuse": "reuse {}",

@@ -86,6 +86,8 @@ def _settings(options: PracticeOptions, *, best_case: bool = False) -> dict[str,
     if model == "radix":
         _refuse(options, minimum_tokens=0)
         return {"page_size": options.block_size, "capacity_tokens": store, "ttl_s": options.ttl_s}
+    if model != "block chain":
+        raise UsageError(f"--rule {options.rule} cannot be served: the practice server does not follow {model} rules")
     return {
         "block_size": options.block_size,
         "capacity_blocks": None if store is None else store // options.block_size,
