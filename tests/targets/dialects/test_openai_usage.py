@@ -243,7 +243,7 @@ def test_read_usage(vendor, reply, expected):
 def test_where_figures_come_from(reply, sources):
     found, _ = read_usage(reply)
     assert found.sources == sources
-    assert {name for name in sources} == {
+    assert set(sources) == {
         name for name in found.__struct_fields__ if name.endswith("_tokens") and getattr(found, name) is not None
     }
 

@@ -32,28 +32,26 @@ def sign(
     the host where it is not given, keys are found as AWS's own tools find them (environment, profile, role). A
     signature holds for five minutes. Raises UsageError without botocore or region, KeyMissing without keys.
     """
-    session, auth = _botocore()
+    auth, awsrequest, errors, session = _botocore()
     found = _REGION_IN_HOST.search(urlsplit(url).hostname or "")
     region = region or (found[1] if found else None)
     if region is None:
         raise UsageError(f"no AWS region in {url}: name it")
-    credentials = session.Session(profile=profile).get_credentials()
-    if credentials is None:
+    try:
+        credentials = session.Session(profile=profile).get_credentials()
+        frozen = credentials.get_frozen_credentials() if credentials is not None else None
+    except errors.BotoCoreError as error:
+        raise UsageError(f"AWS keys cannot be had: {error}") from None
+    if frozen is None:
         raise KeyMissing("no AWS keys found; nothing was sent: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
-    request = _request(method, url, headers, body)
-    auth.SigV4Auth(credentials.get_frozen_credentials(), SERVICE, region).add_auth(request)
+    request = awsrequest.AWSRequest(method=method, url=url, headers=dict(headers), data=body)
+    auth.SigV4Auth(frozen, SERVICE, region).add_auth(request)
     return dict(request.headers.items())
 
 
-def _request(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Any:
-    from botocore.awsrequest import AWSRequest
-
-    return AWSRequest(method=method, url=url, headers=dict(headers), data=body)
-
-
-def _botocore() -> tuple[Any, Any]:
+def _botocore() -> tuple[Any, Any, Any, Any]:
     try:
-        from botocore import auth, session
+        from botocore import auth, awsrequest, exceptions, session
     except ImportError:
         raise UsageError("signing for Bedrock needs botocore: pip install 'hitrate[bedrock]'") from None
-    return session, auth
+    return auth, awsrequest, exceptions, session

@@ -19,7 +19,7 @@ from hitrate.targets.dialects.interface import Dialect, Markers
 from hitrate.targets.dialects.openai_deltas import join_surrogates
 from hitrate.targets.dialects.prompt_builder import PromptBuilder, digest
 from hitrate.targets.dialects.reading import Progress, take_body, take_events
-from hitrate.targets.dialects.wire_json import object_of, text_or_none, to_json
+from hitrate.targets.dialects.wire_json import arguments_object, object_of, text_or_none, to_json
 
 _PROMPTS = ("prompt", "prompt_token_ids")
 
@@ -90,7 +90,8 @@ def chatml(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, A
     parts = [("system", "\n".join(spans.compact(tool) for tool in tools))] if tools else []
     for message in messages:
         lines = [text_of_content(message.get("content"))]
-        lines += [spans.compact({"name": name, "arguments": told}) for _, name, told in calls_of(message)]
+        for _, name, arguments in calls_of(message):
+            lines.append(spans.compact({"name": name, "arguments": arguments_object(arguments)}))
         parts.append((str(message.get("role")), "\n".join(line for line in lines if line)))
     return "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in parts) + "<|im_start|>assistant\n"
 
