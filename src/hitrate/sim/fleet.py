@@ -21,7 +21,7 @@ class Replica:
         self.now = 0.0
 
     def peek(self, request: RoutingRequest) -> int:
-        return self.cache.peek(request.tokens, now=self.now, namespace=request.namespace)
+        return self.cache.peek(request.tokens, now=self.now, namespace=request.namespace, **request.keywords)
 
 
 class Visit:
@@ -75,7 +75,7 @@ class Fleet:
     def begin(self, visit: Visit, *, now: float) -> bool:
         """Look up and hold what is needed at the visit's replica. False: it has to wait, nothing changed."""
         request = visit.request
-        visit.lease = visit.at.cache.begin(request.tokens, now=now, namespace=request.namespace)
+        visit.lease = visit.at.cache.begin(request.tokens, now=now, namespace=request.namespace, **request.keywords)
         return visit.lease is not None
 
     def publish(self, visit: Visit, *, now: float) -> None:

@@ -29,20 +29,29 @@ _LISTS_OF_MESSAGES = frozenset({"messages", "input", "contents"})
 
 def prompt_tokens(prompt: CanonicalPrompt, tokenizer: Tokenizer) -> list[int]:
     """The ids of the whole prompt, the opening of the answer included. The same prompt gives the same ids."""
+    return rendered(prompt, tokenizer)[0]
+
+
+def rendered(prompt: CanonicalPrompt, tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """The ids of the whole prompt, and how many of them there are up to the end of each segment."""
     tokens: list[int] = []
+    ends: list[int] = []
     for role, segments in _messages(prompt):
         tokens.append(_OPENINGS[role])
-        # An empty text and none at all come out of a template alike; streams turn one into the other.
-        parts = [segment for segment in segments if segment.text or segment.kind == "image"]
-        for number, segment in enumerate(parts):
-            if number:
-                tokens.append(_NEXT_PART)
-            if segment.kind == "image":
-                tokens.append(_IMAGE)
-            tokens.extend(tokenizer.encode(segment.text))
+        is_first = True
+        for segment in segments:
+            # An empty text and none at all come out of a template alike; streams turn one into the other.
+            if segment.text or segment.kind == "image":
+                if not is_first:
+                    tokens.append(_NEXT_PART)
+                is_first = False
+                if segment.kind == "image":
+                    tokens.append(_IMAGE)
+                tokens.extend(tokenizer.encode(segment.text))
+            ends.append(len(tokens))
         tokens.append(_END)
     tokens.append(_OPENINGS["assistant"])
-    return tokens
+    return tokens, ends
 
 
 def _messages(prompt: CanonicalPrompt) -> Iterator[tuple[str, list[Segment]]]:

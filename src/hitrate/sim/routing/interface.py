@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 
 class RoutingRequest(NamedTuple):
-    """A request as its router sees it. `affinity` is the session's key, None when the client sent none."""
+    """A request as its router sees it. `affinity` is the session's key, None when the client sent none.
+
+    `keywords` are what the replica's cache model takes beside tokens, time and namespace: marks and boundaries, the
+    name of an object, a slot.
+    """
 
     tokens: Sequence[int] = ()
     affinity: str | None = None
     namespace: object = None
+    keywords: Mapping[str, Any] = MappingProxyType({})
 
 
 class ReplicaView(Protocol):
