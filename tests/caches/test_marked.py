@@ -159,6 +159,23 @@ def test_a_second_mark_is_renewed_though_a_longer_one_is_served() -> None:
     assert send(cache, 10, [2, 10], now=450, changed=3) == (200, 800)
 
 
+def test_a_search_ends_with_its_first_find_and_renews_nothing_behind_it() -> None:
+    cache = MarkedCache(minimum_tokens=0)
+    send(cache, 10, [2, 10], now=0)
+    assert send(cache, 10, [10], now=200) == (1000, 0)
+    assert send(cache, 10, [10], now=450, changed=3) == (0, 1000)
+
+
+def test_a_slow_reply_does_not_set_an_entrys_time_back() -> None:
+    cache = MarkedCache(minimum_tokens=0)
+    send(cache, 10, [10], now=0)
+    slow = begin(cache, prompt(10), [10], now=100)
+    quick = begin(cache, prompt(10), [10], now=200)
+    cache.publish(quick, now=201)
+    cache.publish(slow, now=250)
+    assert begin(cache, prompt(10), [10], now=500).cached_tokens == 1000
+
+
 def test_calls_sent_at_once_all_miss_and_all_write() -> None:
     cache = MarkedCache(minimum_tokens=0)
     leases = [begin(cache, prompt(10), [10]) for _ in range(3)]
