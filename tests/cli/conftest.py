@@ -7,10 +7,12 @@ import json
 import threading
 from typing import Any, NamedTuple
 
+import jsonschema
 import pytest
 from plain_server import PlainServer
 
 from hitrate.cli.group import run
+from hitrate.report.json import schema
 from hitrate.serve.practice.faults import parse_fault
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.serve.practice.server import listen
@@ -29,7 +31,10 @@ class Outcome(NamedTuple):
 
     @property
     def json(self) -> Any:
-        return json.loads(self.out)
+        """Every document is held against its schema."""
+        document = json.loads(self.out)
+        jsonschema.validate(document, schema(document["kind"]))
+        return document
 
 
 @pytest.fixture(autouse=True)

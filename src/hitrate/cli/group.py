@@ -54,16 +54,6 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """A reader of our output that went away (`hitrate runs | head`) is no failure; click would exit with 1."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
-        except BrokenPipeError:
-            _forget_output()
-            return 0
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in COMMANDS.items():
             with formatter.section(title):
@@ -101,6 +91,7 @@ def run(arguments: list[str] | None = None) -> int:
     debug = "--debug" in argv
     try:
         result: Any = hitrate.main(args=argv, prog_name="hitrate", standalone_mode=False)
+        sys.stdout.flush()
     except HitrateError as error:
         if debug:
             raise
@@ -115,6 +106,16 @@ def run(arguments: list[str] | None = None) -> int:
         return _say(error.format_message(), None, error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", None, 130)
+    except SystemExit:
+        # Shell completion apart, click ends the program by itself only when the reader of our output went away
+        # (`hitrate runs | head`), and takes that for a failure.
+        if "_HITRATE_COMPLETE" in os.environ:
+            raise
+        _forget_output()
+        return 0
+    except BrokenPipeError:
+        _forget_output()
+        return 0
     except OSError as error:
         if debug or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise

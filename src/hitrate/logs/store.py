@@ -55,7 +55,8 @@ class StoreUnavailable(HitrateError):
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the list of runs. `hit_rate` is over the calls that report; `finished` is False for a cut-off run."""
+    """One line of the list of runs. `hit_rate` is over the calls that report, the warm-up call apart; `finished` is
+    False for a cut-off run."""
 
     id: str
     kind: str
@@ -168,7 +169,7 @@ class Store:
                    total(cached_tokens) FILTER (WHERE cached_tokens BETWEEN 0 AND prompt_tokens) AS cached,
                    total(prompt_tokens) FILTER (WHERE cached_tokens BETWEEN 0 AND prompt_tokens) AS prompt
             FROM (SELECT rowid AS added, * FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?) AS runs
-            LEFT JOIN calls ON calls.run = runs.id
+            LEFT JOIN calls ON calls.run = runs.id AND calls.label IS NOT 'warm-up'
             GROUP BY runs.id ORDER BY runs.started_at DESC, runs.added DESC
             """,
             (limit,),
