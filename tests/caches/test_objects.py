@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from hitrate.caches.objects import ObjectCache
+from hitrate.caches.oracle_units import ObjectOracle
 from hitrate.errors import UsageError
 
 DOCUMENT = list(range(2000))
 QUESTION = [9001, 9002, 9003]
+
+EXAMPLES = int(os.environ.get("HITRATE_EXAMPLES", "8"))
+NAMES = st.sampled_from(["a", "b"])
+LIFETIMES = st.sampled_from([None, 2.0, 7.0])
 
 
 def ask(cache: ObjectCache, now: float = 0.0, **request: object) -> int:
@@ -117,3 +128,56 @@ def test_reset_forgets_objects_and_storage() -> None:
     assert cache.stored_token_seconds(100) == 0
     with pytest.raises(UsageError):
         ask(cache, name="book")
+
+
+class ObjectsAgainstOracle(RuleBasedStateMachine):
+    """Model and oracle side by side; every object is a beginning of one document."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pair: tuple[Any, Any] = (ObjectCache(3, 4.0), ObjectOracle(3, 4.0))
+        self.now = 0.0
+
+    def both(self, verb: str, *arguments: Any, **request: Any) -> None:
+        """The same answer, or refused by both."""
+        answers = []
+        for cache in self.pair:
+            try:
+                answers.append(getattr(cache, verb)(*arguments, now=self.now, **request))
+            except UsageError:
+                answers.append("refused")
+        assert answers[0] == answers[1]
+
+    @rule(name=NAMES, tokens=st.integers(0, 9), ttl_s=LIFETIMES, namespace=NAMES)
+    def create(self, name: str, tokens: int, ttl_s: float | None, namespace: str) -> None:
+        self.both("create", name, range(tokens), ttl_s=ttl_s, namespace=namespace)
+
+    @rule(name=NAMES, ttl_s=LIFETIMES, namespace=NAMES)
+    def extend(self, name: str, ttl_s: float | None, namespace: str) -> None:
+        self.both("extend", name, ttl_s=ttl_s, namespace=namespace)
+
+    @rule(name=NAMES, namespace=NAMES)
+    def delete(self, name: str, namespace: str) -> None:
+        self.both("delete", name, namespace=namespace)
+
+    @rule(name=st.none() | NAMES, namespace=NAMES)
+    def peek(self, name: str | None, namespace: str) -> None:
+        self.both("peek", range(12), name=name, namespace=namespace)
+
+    @rule(seconds=st.sampled_from([0.5, 2.0, 5.0]))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @invariant()
+    def sound(self) -> None:
+        self.pair[0].check_integrity()
+        assert self.pair[0].stored_token_seconds(self.now) == self.pair[1].stored_token_seconds(self.now)
+
+
+def test_objects_answer_as_their_oracle() -> None:
+    run_state_machine_as_test(
+        ObjectsAgainstOracle,
+        settings=settings(
+            max_examples=EXAMPLES, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
