@@ -99,7 +99,6 @@ def test_what_cannot_be(options, says):
         ({"rule": "slots", "ttl_s": 3.0}, "--ttl-s cannot go with --rule slots"),
         ({"rule": "slots", "capacity_tokens": 500}, "--capacity-tokens cannot go with"),
         ({"rule": "longest-prefix", "minimum_tokens": 9}, "--minimum-tokens cannot go with"),
-        ({"rule": "anthropic-2026-11"}, "--rule anthropic-2026-11 cannot be served: .* does not follow marked rules"),
     ],
 )
 def test_what_a_rule_has_no_use_for(options, says):
