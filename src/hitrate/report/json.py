@@ -57,7 +57,7 @@ def describe(kind: str) -> dict[str, Any]:
                 number |= {"minimum": 0, "maximum": 1}
             elif name == "state":
                 field["enum"] = list(STATES)
-            elif name == "reason":
+            elif name == "reason" and kind == "compare":
                 field["enum"] = list(REASONS)
     top = described["$defs"][described["$ref"].rpartition("/")[2]]["properties"]
     top["schema_version"] = {"const": SCHEMA_VERSION}
