@@ -37,8 +37,8 @@ async def connected(
 ) -> AsyncIterator[Client]:
     """A client with open connections. Raises Unreachable, with the command that starts the target."""
     sent_headers = dict(headers)
-    if key is not None:
-        sent_headers.setdefault("Authorization", f"Bearer {key}")
+    if key is not None and not any(name.lower() == "authorization" for name in headers):
+        sent_headers["Authorization"] = f"Bearer {key}"
     client = Client(
         require_base_url(target),
         target=target.name,

@@ -1,0 +1,126 @@
+import asyncio
+import json
+
+import pytest
+from wire_server import WireServer, with_length
+
+from hitrate.core.money import Price
+from hitrate.errors import UsageError
+from hitrate.live.session import Opened, check_budget, choose_model, choose_price, connected, list_models, unreachable
+from hitrate.targets.dialects.openai_chat import OpenAIChat
+from hitrate.targets.models import Model
+from hitrate.targets.presets import Target
+
+PRICE = Price(input_usd_per_mtok=1.0, cached_usd_per_mtok=0.1, output_usd_per_mtok=4.0)
+
+
+def opened(*ids):
+    models = tuple(Model(id=name, price=PRICE if name == "priced" else Price()) for name in ids)
+    return Opened(client=None, dialect=OpenAIChat(), target=Target(name="t"), models=models)
+
+
+def test_a_wanted_model_is_tried_also_if_it_is_not_listed():
+    assert choose_model(opened("a", "b"), "alias") == "alias"
+
+
+def test_the_only_model_is_taken():
+    assert choose_model(opened("a"), None) == "a"
+
+
+@pytest.mark.parametrize(
+    ("ids", "says"),
+    [
+        ((), "t lists no models; name one with --model"),
+        (("a", "b"), "t has 2 models; choose one with --model: a, b"),
+        (("a", "b", "c", "d", "e", "f"), "t has 6 models; choose one with --model: a, b, c, d, e and 1 more"),
+    ],
+)
+def test_otherwise_one_has_to_be_named(ids, says):
+    with pytest.raises(UsageError) as caught:
+        choose_model(opened(*ids), None)
+    assert caught.value.message == says
+
+
+def test_a_price_from_the_command_line_then_the_listed_one_then_none():
+    assert choose_price(opened("priced"), "priced", (2.0, 0.5, 8.0)).cached_usd_per_mtok == 0.5
+    assert choose_price(opened("priced"), "priced", None) is PRICE
+    assert choose_price(opened("priced"), "other", None).known is False
+
+
+@pytest.mark.parametrize(
+    ("price", "budget", "says"),
+    [
+        (Price(), None, None),
+        (PRICE, None, "estimated cost: at most $0.0340 for 5 calls, about 30,000 prompt tokens, none cached"),
+        (PRICE, 0.04, "estimated cost: at most $0.0340 for 5 calls, about 30,000 prompt tokens, none cached"),
+    ],
+)
+def test_what_a_run_may_cost_is_said(price, budget, says):
+    assert check_budget("t", 5, 30_000, 1000, price, budget) == says
+
+
+@pytest.mark.parametrize(
+    ("price", "says"),
+    [
+        (
+            PRICE,
+            "estimated cost: at most $0.0340 for 5 calls, about 30,000 prompt tokens, none cached; that is over "
+            "--budget $0.03; nothing was sent",
+        ),
+        (Price(), "--budget cannot be held: no price is known for t; give it with --price; nothing was sent"),
+    ],
+)
+def test_a_budget_that_cannot_be_held_is_refused(price, says):
+    with pytest.raises(UsageError) as caught:
+        check_budget("t", 5, 30_000, 1000, price, 0.03)
+    assert caught.value.message == says
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        (
+            Target(name="vllm", start_command="vllm serve M"),
+            "vllm: http://h:1: connection refused; start it with: vllm serve M",
+        ),
+        (Target(name="h:1"), "http://h:1: connection refused; is it running, and the address right?"),
+    ],
+)
+def test_an_address_that_does_not_answer(target, says):
+    assert unreachable(target, "http://h:1: connection refused").message == says
+
+
+@pytest.mark.parametrize(
+    ("answer", "ids"),
+    [
+        (with_length(json.dumps({"data": [{"id": "a"}, {"id": "b"}]}).encode()), ["a", "b"]),
+        (with_length(b"{}", status=b"404 Not Found"), []),
+        (with_length(b"<html>"), []),
+        (with_length(b'{"data": 5}'), []),
+    ],
+)
+def test_a_target_may_have_no_list(answer, ids):
+    async def listed():
+        async with WireServer(answer) as server:
+            target = Target(name="t", base_url=server.url)
+            async with connected(target, key="secret", headers={"x-a": "b"}, timeout_s=5) as client:
+                found = await list_models(client)
+            return server.requests[0][0], [model.id for model in found]
+
+    head, found = asyncio.run(listed())
+    assert found == ids
+    assert b"\r\nAuthorization: Bearer secret\r\n" in head
+    assert b"\r\nx-a: b\r\n" in head
+
+
+def test_a_header_of_the_users_own_takes_the_place_of_the_key():
+    async def sent():
+        async with WireServer(with_length(b"[]")) as server:
+            target = Target(name="t", base_url=server.url)
+            async with connected(target, key="k1", headers={"authorization": "Basic k2"}, timeout_s=5) as client:
+                await list_models(client)
+            return server.requests[0][0]
+
+    head = asyncio.run(sent())
+    assert b"Basic k2" in head
+    assert b"k1" not in head
