@@ -103,6 +103,8 @@ def test_targets_rules_formats_and_policies_are_documented(tmp_path: Path) -> No
     assert missing(all_names(tmp_path / "none.toml"), targets, "\n## {}\n") == []
     assert missing(dialect_names(), targets) == []
     assert missing(list(RULE_SETS), page("reference/cache-rules.md")) == []
+    models = sorted({rule.model.capitalize() for rule in RULE_SETS.values()})
+    assert missing(models, page("reference/cache-rules.md"), "\n**{}** ") == []
     assert missing(policy_names(), page("guides/practice-server.md")) == []
     assert missing(policy_names(), page("guides/sessions-and-routing.md")) == []
     assert missing(list(KINDS), page("guides/practice-server.md")) == []
@@ -152,7 +154,10 @@ def test_no_state_cause_or_reason_is_explained_that_does_not_exist() -> None:
 
 def test_errors_and_exit_codes_are_documented() -> None:
     text = page("reference/errors-and-exit-codes.md")
-    classes = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.HitrateError)]
+    classes: list[type[errors.HitrateError]] = [errors.HitrateError]
+    for one in classes:
+        classes += [other for other in one.__subclasses__() if other.__module__ == errors.__name__]
+    assert errors.ContextTooSmall in classes
     assert missing([one.__name__ for one in classes], text, "{} ") == []
     assert missing(sorted({str(one.exit_code) for one in classes}), text, "\n| {} |") == []
 
