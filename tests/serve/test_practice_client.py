@@ -117,6 +117,7 @@ def test_the_ready_line(server):
         "replicas": 1,
         "routing": None,
         "shared": False,
+        "as": None,
     }
 
 

@@ -204,6 +204,7 @@ def test_counts_and_state():
             "waiting": 0,
             "prompt_tokens": 18,
             "cached_tokens": 8,
+            "written_tokens": None,
             "hit_rate": 8 / 18,
             "output_tokens": 3,
         }

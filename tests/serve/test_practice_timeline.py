@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from hitrate.serve.practice.faults import ActiveFaults, parse_fault
+from hitrate.serve.practice.framing import Event
 from hitrate.serve.practice.timeline import Write, pace_of, stream, whole_body
-from hitrate.serve.practice.wire import Answer, Event, Piece, Reply
+from hitrate.serve.practice.wire import Answer, Piece, Reply, Wire
 
 PIECES = (Piece("text", "Zür"), Piece("text", "ich"), Piece("text", " ok"))
 ANSWER = Answer("m", 0, Reply(PIECES, "stop", "Zürich ok"), prompt_tokens=9, cached_tokens=0)
 
 
-class TerseWire:
+class TerseWire(Wire):
     """A wire whose events are short enough to be read here."""
 
     path = "/"
@@ -23,7 +24,7 @@ class TerseWire:
         return [Event(b"role")]
 
     def pieces(self, answer):
-        return (Event(piece.text.encode()) for piece in answer.reply.pieces)
+        return ([Event(piece.text.encode())] for piece in answer.reply.pieces)
 
     def closing(self, answer):
         return [Event(b"finish"), Event(b"usage", b"last")]

@@ -55,9 +55,9 @@ _OPTIONS = (
     _Option(
         "--write-delay-ms",
         "write_delay_ms",
-        "From first token until others can read the prompt.",
+        "From first token until others can read the prompt; the rule's own when left out.",
         _FROM_ZERO,
-        0.0,
+        None,
         "MS",
     ),
     _Option("--replicas", "replicas", "Engines behind the address, each with its own cache.", _COUNT, 1, "N"),
@@ -114,8 +114,17 @@ def practice_options(command: Command) -> Command:
 
 def explicit_practice_options(context: click.Context) -> list[str]:
     """Flags of the practice options that were given on the command line."""
+    return [option.flag for option in _given(context)]
+
+
+def given_members(context: click.Context) -> list[str]:
+    """The members of `PracticeOptions` that were given on the command line."""
+    return [option.field for option in _given(context)]
+
+
+def _given(context: click.Context) -> list[_Option]:
     source = click.core.ParameterSource.COMMANDLINE
-    return [option.flag for option in _OPTIONS if context.get_parameter_source(option.name) is source]
+    return [option for option in _OPTIONS if context.get_parameter_source(option.name) is source]
 
 
 def to_arguments(values: Mapping[str, Any]) -> list[str]:

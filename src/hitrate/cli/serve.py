@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hitrate.cli.practice_options import practice_options, to_options
+from hitrate.cli.practice_options import given_members, practice_options, to_options
 
 if TYPE_CHECKING:
     from hitrate.serve.practice.options import PracticeModel, PracticeOptions
 
 
 @click.command()
+@click.option(
+    "--as",
+    "imitates",
+    metavar="NAME",
+    help="Speak and cache as a vendor or engine does; options given beside it win. 'list' shows the names.",
+)
+@click.option("--cache-report", is_flag=True, help="With --as vllm or sglang: started with the flag that reports hits.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8090, show_default=True, help="0: a free one.")
 @click.option(
@@ -29,7 +36,11 @@ if TYPE_CHECKING:
 @practice_options
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when ready.")
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input closes.")
+@click.pass_context
 def serve(
+    context: click.Context,
+    imitates: str | None,
+    cache_report: bool,
     host: str,
     port: int,
     models: tuple[str, ...],
@@ -45,21 +56,31 @@ def serve(
     hitrate serve                                        blocks of 16, one replica
     hitrate serve --replicas 18 --routing random         a session finds its history 1 time in 18
     hitrate serve --fault 429:every=5 --fault no-usage   what a client has to survive
+    hitrate serve --as anthropic                         Messages, markers, 5 minutes, a look-back of 20 blocks
     """
     if "list" in practice["practice_faults"]:
         _list_faults()
         return
-    from hitrate.serve.practice.options import DEFAULT_MODEL
+    if imitates == "list":
+        _list_vendors()
+        return
     from hitrate.serve.practice.server import run_process
 
-    options = to_options(
-        practice,
-        host=host,
-        port=port,
-        models=tuple(parse_model(text) for text in models) or (DEFAULT_MODEL,),
-        api_key=api_key,
-        hide_internals=hide_internals,
-    )
+    others: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "api_key": api_key,
+        "hide_internals": hide_internals,
+        "cache_report": cache_report,
+    }
+    if models:
+        others["models"] = tuple(parse_model(text) for text in models)
+    options = to_options(practice, **others)
+    if imitates is not None:
+        from hitrate.serve.practice.vendors import imitating
+
+        given = [*given_members(context), *(["models"] if models else [])]
+        options = imitating(imitates, options, given)
     run_process(options, lambda running: _say_ready(running.base_url, options, as_json), with_parent=with_parent)
 
 
@@ -76,6 +97,7 @@ def _say_ready(base_url: str, options: PracticeOptions, as_json: bool) -> None:
             "replicas": options.replicas,
             "routing": options.routing if options.replicas > 1 else None,
             "shared": options.shared,
+            "as": options.imitates,
         }
         click.echo(json.dumps(ready))
         return
@@ -83,8 +105,18 @@ def _say_ready(base_url: str, options: PracticeOptions, as_json: bool) -> None:
 
     replicas = f", {options.replicas} replicas, {options.routing}" if options.replicas > 1 else ""
     faults = f"; faults: {', '.join(map(str, options.faults))}" if options.faults else ""
-    click.echo(f"practice server: {base_url}  model {options.models[0].name}", err=True)
+    manner = f" as {options.imitates}" if options.imitates else ""
+    click.echo(f"practice server{manner}: {base_url}  model {options.models[0].name}", err=True)
     click.echo(f"rule {rule_text(options)}{replicas}{faults}. Ctrl-C ends it.", err=True)
+
+
+def _list_vendors() -> None:
+    from hitrate.serve.practice.vendors import vendor, vendor_names
+
+    for name in vendor_names():
+        imitated = vendor(name)
+        rule = imitated.options.get("rule", "block-chain")
+        click.echo(f"{name:22} {', '.join(imitated.wires)}; {rule}")
 
 
 def _list_faults() -> None:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Sequence
 from types import TracebackType
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 from hitrate.errors import HitrateError, Unreachable, UsageError
 
@@ -28,14 +29,15 @@ class PracticeServer:
 
     @property
     def base_url(self) -> str:
-        """With `/v1`, as OpenAI clients take it."""
+        """With `/v1`, or the base path of the vendor that is imitated, as clients take it."""
         url: str = self.ready["base_url"]
         return url
 
     @property
     def root_url(self) -> str:
         """Where `/reset`, `/state` and `/metrics` are."""
-        return self.base_url.removesuffix("/v1")
+        address = urlsplit(self.base_url)
+        return f"{address.scheme}://{address.netloc}"
 
     @property
     def model(self) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable
-from decimal import Decimal
-from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -18,13 +16,12 @@ from starlette.routing import Route
 from hitrate.caches.interface import PrefixCache
 from hitrate.serve.practice.http import Message, ModelCalls, Receive, Send
 from hitrate.serve.practice.metrics import CONTENT_TYPE, prometheus_text
-from hitrate.serve.practice.options import PracticeModel, PracticeOptions
+from hitrate.serve.practice.model_lists import OWN_SPELLING, listed, model_list
+from hitrate.serve.practice.options import PracticeOptions
 from hitrate.serve.practice.service import Service
-from hitrate.serve.practice.wire import Refused, Wire
-from hitrate.serve.practice.wire_openai_chat import WIRE
+from hitrate.serve.practice.wire import Refused
+from hitrate.serve.practice.wires import OWN_BASE_PATH, WireTable
 from hitrate.tokens.interface import Tokenizer
-
-WIRES: tuple[Wire, ...] = (WIRE,)
 
 
 class PracticeApp:
@@ -33,48 +30,73 @@ class PracticeApp:
     def __init__(self, options: PracticeOptions, tokenizer: Tokenizer, make_cache: Callable[[], PrefixCache]) -> None:
         self.service = Service(options, tokenizer, make_cache)
         self.model_calls = ModelCalls(self.service)
-        self._wires = {wire.path: wire for wire in WIRES}
+        vendor = self.service.vendor
+        self._wires = WireTable(vendor)
+        self._spelling = OWN_SPELLING if vendor is None else vendor.model_list
+        routes = [
+            Route("/v1/models", self._models),
+            Route("/v1/models/{name:path}", self._model),
+            Route("/health", self._health),
+            Route("/metrics", self._metrics),
+            Route("/state", self._state),
+            Route("/reset", self._reset, methods=["POST"]),
+        ]
+        if vendor is not None:
+            routes += self._vendor_routes(vendor.base_path)
         self._pages = Starlette(
-            routes=[
-                Route("/v1/models", self._models),
-                Route("/v1/models/{name:path}", self._model),
-                Route("/health", self._health),
-                Route("/metrics", self._metrics),
-                Route("/state", self._state),
-                Route("/reset", self._reset, methods=["POST"]),
-            ],
-            exception_handlers={HTTPException: _http_error, Exception: _own_error},
+            routes=routes, exception_handlers={HTTPException: self._http_error, Exception: self._own_error}
         )
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        wire = self._wires.get(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if wire is not None:
-            await self.model_calls(wire, scope, receive, send)
+        found = self._wires.find(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        if found is not None:
+            await self.model_calls(found, scope, receive, send)
         else:
             await self._pages(scope, receive, send)
 
+    def _vendor_routes(self, base: str) -> list[Route]:
+        routes = []
+        if base != OWN_BASE_PATH:
+            routes += [Route(f"{base}/models", self._models), Route(f"{base}/models/{{name:path}}", self._model)]
+        if self._spelling == "xai":
+            # Prices are in a list of their own.
+            routes.append(Route(f"{base}/language-models", self._language_models))
+        if self._spelling == "gemini":
+            from hitrate.serve.practice.gemini_objects import object_routes
+
+            routes += object_routes(base, self.service, self._wires.main)
+        return routes
+
     async def _models(self, request: Request) -> Response:
-        return JSONResponse({"object": "list", "data": [self._listed(model) for model in self.service.options.models]})
+        try:
+            self._check_key(request)
+        except Refused as refused:
+            return self._error(refused)
+        spelling = "plain" if self._spelling == "xai" else self._spelling
+        return JSONResponse(model_list(spelling, self._options.models, self._context))
+
+    async def _language_models(self, request: Request) -> Response:
+        return JSONResponse({"models": [listed("xai", model, self._context) for model in self._options.models]})
 
     async def _model(self, request: Request) -> Response:
-        model = self.service.options.model(request.path_params["name"])
+        name = request.path_params["name"]
+        model = self._options.model(name)
         if model is None:
-            return _error(Refused(404, f"The model '{request.path_params['name']}' does not exist", "model_not_found"))
-        return JSONResponse(self._listed(model))
+            return self._error(Refused(404, f"The model '{name}' does not exist", "model_not_found"))
+        return JSONResponse(listed(self._spelling, model, self._context))
 
-    def _listed(self, model: PracticeModel) -> dict[str, Any]:
-        """A model as Crusoe lists it: prices in USD per token, as decimal text, cache reads in the plural."""
-        prices = {
-            "prompt": model.input_usd_per_mtok,
-            "completion": model.output_usd_per_mtok,
-            "input_cache_reads": model.cached_usd_per_mtok,
-            "input_cache_writes": model.write_usd_per_mtok,
-        }
-        listed: dict[str, Any] = {"id": model.name, "object": "model", "created": 0, "owned_by": "hitrate"}
-        if self.service.prompt_limit is not None:
-            listed["context_length"] = self.service.prompt_limit.tokens
-        listed["pricing"] = {name: _per_token(price) for name, price in prices.items() if price is not None}
-        return listed
+    @property
+    def _options(self) -> PracticeOptions:
+        return self.service.options
+
+    @property
+    def _context(self) -> int | None:
+        limit = self.service.prompt_limit
+        return None if limit is None else limit.tokens
+
+    def _check_key(self, request: Request) -> None:
+        if self.service.vendor is not None:
+            self.service.check_key(self._wires.main, request.headers, request.query_params)
 
     async def _health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -83,7 +105,7 @@ class PracticeApp:
         return PlainTextResponse(prometheus_text(self.service.engine.counts), media_type=CONTENT_TYPE)
 
     async def _state(self, request: Request) -> Response:
-        options = msgspec.to_builtins(msgspec.structs.replace(self.service.options, api_key=None))
+        options = msgspec.to_builtins(msgspec.structs.replace(self._options, api_key=None))
         state = {"calls": self.service.calls, "options": options, "replicas": self.service.engine.state()}
         return JSONResponse(state)
 
@@ -91,20 +113,15 @@ class PracticeApp:
         self.service.reset()
         return JSONResponse({"status": "ok"})
 
+    def _error(self, refused: Refused) -> Response:
+        wire = self._wires.main
+        headers = {name.decode(): value.decode() for name, value in wire.error_headers(refused)}
+        return Response(wire.error(refused), refused.status, headers, media_type="application/json")
 
-def _per_token(usd_per_mtok: float) -> str:
-    return f"{(Decimal(str(usd_per_mtok)) / 1_000_000).normalize():f}"
+    async def _http_error(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return self._error(Refused(error.status_code, f"{request.method} {request.url.path}: {error.detail}"))
 
-
-def _error(refused: Refused) -> Response:
-    return Response(WIRE.error(refused), status_code=refused.status, media_type="application/json")
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _error(Refused(error.status_code, f"{request.method} {request.url.path}: {error.detail}"))
-
-
-async def _own_error(request: Request, error: Exception) -> Response:
-    traceback.print_exception(error, file=sys.stderr)
-    return _error(Refused(500, "the practice server failed; its log says why", kind="server_error"))
+    async def _own_error(self, request: Request, error: Exception) -> Response:
+        traceback.print_exception(error, file=sys.stderr)
+        return self._error(Refused(500, "the practice server failed; its log says why", kind="server_error"))

@@ -50,7 +50,26 @@ def best_case_cache(options: PracticeOptions) -> PrefixCache:
 
 def rule_text(options: PracticeOptions) -> str:
     """The rule with what its numbers depend on, e.g. "block-chain (block 16)"."""
-    return "none" if options.rule == NO_RULE else describe(rule_set(options.rule), **_settings(options))
+    if options.rule == NO_RULE:
+        return "none"
+    rule, settings = rule_set(options.rule), _settings(options)
+    if "write_delay_s" in settings:
+        settings["write_delay_s"] = options.write_delay_ms / 1000
+    return describe(rule, **settings)
+
+
+def cache_model(options: PracticeOptions) -> str | None:
+    """The kind of cache that the rule is made of, None for none."""
+    return None if options.rule == NO_RULE else rule_set(options.rule).model
+
+
+def lifetimes(options: PracticeOptions) -> dict[str, float]:
+    """Seconds by the name that a request gives a lifetime, the default one first; {} where requests cannot choose."""
+    names = _LIFETIMES.get(cache_model(options) or "", ())
+    return dict(zip(names, _ttls_s(options), strict=False)) if names else {}
+
+
+_LIFETIMES = {"marked": ("5m", "1h"), "exact": ("30m", "12h")}
 
 
 class Limit(NamedTuple):
@@ -67,33 +86,57 @@ def prompt_limit(options: PracticeOptions) -> Limit | None:
     store = _store_tokens(options)
     if store is not None:
         limits.append(Limit(store, f"cache capacity of {store} tokens"))
-    if _model(options) == "slots":
+    if cache_model(options) == "slots":
         limits.append(Limit(_slot_context(options), f"context of {options.context_tokens} over {options.slots} slots"))
     return min(limits, default=None)
 
 
-def _model(options: PracticeOptions) -> str | None:
-    return None if options.rule == NO_RULE else rule_set(options.rule).model
-
-
 def _settings(options: PracticeOptions, *, best_case: bool = False) -> dict[str, Any]:
-    """Parameters of the rule's model that the options set."""
-    model = _model(options)
+    """Parameters of the rule's model that the options set.
+
+    The write delay is none of them: the engine holds back what a model is told to publish, whatever the model.
+    """
+    model = cache_model(options)
+    _refuse(options, **_NO_USE[model or ""])
     store = None if best_case else _store_tokens(options)
     if model == "slots":
-        _refuse(options, capacity_tokens=None, ttl_s=None, minimum_tokens=0, shared=False)
         return {"slots": options.slots, "context_per_slot": _slot_context(options)}
     if model == "radix":
-        _refuse(options, minimum_tokens=0)
         return {"page_size": options.block_size, "capacity_tokens": store, "ttl_s": options.ttl_s}
-    if model != "block chain":
-        raise UsageError(f"--rule {options.rule} cannot be served: the practice server does not follow {model} rules")
-    return {
-        "block_size": options.block_size,
-        "capacity_blocks": None if store is None else store // options.block_size,
-        "minimum_tokens": options.minimum_tokens,
-        "ttl_s": options.ttl_s,
-    }
+    if model == "block chain":
+        return {
+            "block_size": options.block_size,
+            "capacity_blocks": None if store is None else store // options.block_size,
+            "minimum_tokens": options.minimum_tokens,
+            "ttl_s": options.ttl_s,
+        }
+    settings: dict[str, Any] = {"minimum_tokens": options.minimum_tokens}
+    if model == "units":
+        settings |= {"write_delay_s": 0.0, "ttl_s": options.ttl_s}
+    elif model == "objects":
+        settings |= {} if options.ttl_s is None else {"default_ttl_s": options.ttl_s}
+    else:
+        settings["ttls_s"] = _ttls_s(options)
+    return settings
+
+
+def _ttls_s(options: PracticeOptions) -> tuple[float, ...]:
+    """The lifetimes that a request may ask for; `--ttl-s` stands for the shortest, which is the default."""
+    known: tuple[float, ...] = make_cache(rule_set(options.rule)).ttls_s  # type: ignore[attr-defined]
+    return known if options.ttl_s is None else (options.ttl_s, *known[1:])
+
+
+_UNPUBLISHED_CAPACITY: dict[str, Any] = {"block_size": 1, "capacity_tokens": None}
+_NO_USE: dict[str, dict[str, Any]] = {
+    "block chain": {},
+    "radix": {"minimum_tokens": 0},
+    "slots": {"capacity_tokens": None, "ttl_s": None, "minimum_tokens": 0, "shared": False},
+    "marked": _UNPUBLISHED_CAPACITY,
+    "exact": _UNPUBLISHED_CAPACITY,
+    "units": _UNPUBLISHED_CAPACITY,
+    "objects": _UNPUBLISHED_CAPACITY,
+}
+"""Options that a model has no use for, with the value they then have to have."""
 
 
 def _refuse(options: PracticeOptions, **neutral: object) -> None:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from random import Random
 
-from hitrate.caches.interface import PrefixCache
+from hitrate.caches.breakpoints import BreakpointLease
+from hitrate.caches.interface import Lease, PrefixCache
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.sim.fleet import Fleet, Visit
 from hitrate.sim.routing.interface import RoutingRequest
@@ -28,6 +29,7 @@ class ReplicaCounts:
         self.requests = 0
         self.prompt_tokens = 0
         self.cached_tokens = 0
+        self.written_tokens: int | None = None  # stays so under a rule that counts no writes
         self.output_tokens = 0
         self.ttft_sum_s = 0.0
         self.ttft_counts = [0] * (len(TTFT_BUCKETS_S) + 1)
@@ -68,6 +70,11 @@ class Job:
     @property
     def replica(self) -> int:
         return self.visit.replica
+
+    @property
+    def lease(self) -> Lease | None:
+        """What the cache model keeps of the request, None while it waits."""
+        return self.visit.lease
 
     @property
     def expected_ttft_s(self) -> float | None:
@@ -150,6 +157,11 @@ class PracticeEngine:
         self._now = max(self._now, now)
 
     @property
+    def caches(self) -> tuple[PrefixCache, ...]:
+        """One a replica, or the shared one."""
+        return self._fleet.caches
+
+    @property
     def next_due(self) -> float | None:
         return self._later[0][0] if self._later else None
 
@@ -175,6 +187,7 @@ class PracticeEngine:
                 "waiting": len(self._waiting[index]),
                 "prompt_tokens": counts.prompt_tokens,
                 "cached_tokens": counts.cached_tokens,
+                "written_tokens": counts.written_tokens,
                 "hit_rate": counts.cached_tokens / counts.prompt_tokens if counts.prompt_tokens else None,
                 "output_tokens": counts.output_tokens,
             }
@@ -198,6 +211,8 @@ class PracticeEngine:
         job.counts.requests += 1
         job.counts.prompt_tokens += job.prompt_tokens
         job.counts.cached_tokens += cached
+        if isinstance(job.lease, BreakpointLease):
+            job.counts.written_tokens = (job.counts.written_tokens or 0) + job.lease.written_tokens
         return True
 
     def _admit_waiting(self, replica: int) -> None:

@@ -12,18 +12,19 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 from hitrate.serve.practice import timeline
+from hitrate.serve.practice.figures import figure
 from hitrate.serve.practice.protocol import ARRIVAL, Arrival
 from hitrate.serve.practice.service import Accepted, Service
 from hitrate.serve.practice.timeline import Write
-from hitrate.serve.practice.wire import RESPONSE_ID, Refused, Wire
+from hitrate.serve.practice.wire import RESPONSE_ID, Answer, Headers, Refused
+from hitrate.serve.practice.wires import Found
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Headers = list[tuple[bytes, bytes]]
-
 
 _NO_CACHE = (b"cache-control", b"no-cache")
 
@@ -39,8 +40,8 @@ class ModelCalls:
         self.service = service
         self.live: set[Exchange] = set()
 
-    async def __call__(self, wire: Wire, scope: Message, receive: Receive, send: Send) -> None:
-        exchange = Exchange(self.service, wire, scope.get(ARRIVAL) or Arrival(), send)
+    async def __call__(self, found: Found, scope: Message, receive: Receive, send: Send) -> None:
+        exchange = Exchange(self.service, found, scope.get(ARRIVAL) or Arrival(), send)
         self.live.add(exchange)
         try:
             await exchange.run(scope, receive)
@@ -61,9 +62,9 @@ class ModelCalls:
 class Exchange:
     """One request and its answer."""
 
-    def __init__(self, service: Service, wire: Wire, arrival: Arrival, send: Send) -> None:
+    def __init__(self, service: Service, found: Found, arrival: Arrival, send: Send) -> None:
         self.service = service
-        self.wire = wire
+        self.wire, self.place = found
         self.arrival = arrival
         self._send = send
         self._loop = asyncio.get_running_loop()
@@ -81,6 +82,8 @@ class Exchange:
                 now=time.monotonic,
                 read_at=read_ns / 1e9,
                 admitted=self.arrival.wake,
+                place=self.place,
+                query=dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"))),
             )
         except Refused as refused:
             await self._refuse(refused)
@@ -96,6 +99,7 @@ class Exchange:
     async def _refuse(self, refused: Refused) -> None:
         data = self.wire.error(refused)
         headers: Headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(data))]
+        headers += self.wire.error_headers(refused)
         if refused.retry_after is not None:
             headers.append((b"retry-after", b"%d" % refused.retry_after))
         await self._send({"type": "http.response.start", "status": refused.status, "headers": headers})
@@ -105,33 +109,37 @@ class Exchange:
         job, service = accepted.job, self.service
         while job.first_token_at is None:
             await self._wait(None)
-        self._response_id = b"%s-%d" % (self.wire.id_prefix, job.call)
+        if self.wire.id_prefix:
+            self._response_id = b"%s-%d" % (self.wire.id_prefix, job.call)
         answer = service.answer(accepted, created=int(time.time()))
         pace = timeline.pace_of(time.monotonic(), job.first_token_at, service.options.decode_rate, accepted.faults)
         if accepted.request.stream:
             writes = timeline.stream(self.wire, answer, pace, accepted.faults)
-            whole = await self._write_stream(accepted, writes, read_ns)
+            whole = await self._write_stream(accepted, answer, writes, read_ns)
         else:
             write = timeline.whole_body(self.wire, answer, pace, accepted.faults)
             # The prompt is computed now, as it is for a stream, though nobody sees a token yet.
             await self._wait(pace.first_token)
             service.engine.first_token(job, now=time.monotonic())
-            whole = await self._write_body(accepted, write, read_ns)
+            whole = await self._write_body(accepted, answer, write, read_ns)
         if whole:
             service.finish(accepted, now=time.monotonic)
         else:
             service.engine.abort(job, now=time.monotonic())
 
-    async def _start(self, accepted: Accepted, headers: Headers) -> None:
+    async def _start(self, accepted: Accepted, answer: Answer, headers: Headers) -> None:
+        if self.service.vendor is not None:
+            told = ((name, figure(figure_name, answer)) for name, figure_name in self.service.vendor.headers.items())
+            headers += [(name.encode(), str(value).encode()) for name, value in told if value is not None]
         if not self.service.options.hide_internals:
             expected = accepted.job.expected_ttft_s or 0.0
             headers.append((b"x-hitrate-replica", b"%d" % accepted.job.replica))
             headers.append((b"x-hitrate-expected-ttft-ms", b"%.3f" % (expected * 1000)))
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    async def _write_stream(self, accepted: Accepted, writes: Iterable[Write], read_ns: int) -> bool:
+    async def _write_stream(self, accepted: Accepted, answer: Answer, writes: Iterable[Write], read_ns: int) -> bool:
         """False when a fault ended the answer early."""
-        await self._start(accepted, [(b"content-type", b"text/event-stream; charset=utf-8"), _NO_CACHE])
+        await self._start(accepted, answer, [(b"content-type", self.wire.framing.content_type), _NO_CACHE])
         for write in writes:
             await self._wait(write.due)
             if write.first_token:
@@ -143,14 +151,15 @@ class Exchange:
         await self._send({"type": "http.response.body", "body": b""})
         return "error-after-200" not in accepted.faults
 
-    async def _write_body(self, accepted: Accepted, write: Write, read_ns: int) -> bool:
+    async def _write_body(self, accepted: Accepted, answer: Answer, write: Write, read_ns: int) -> bool:
         """False when a fault ended the answer early."""
         await self._wait(write.due)
         self._stamp(read_ns)
         data = self._identified(write.data)
         # A body that is cut announces one byte more than it has.
         length = len(data) + write.close
-        await self._start(accepted, [(b"content-type", b"application/json"), (b"content-length", b"%d" % length)])
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % length)]
+        await self._start(accepted, answer, headers)
         await self._send({"type": "http.response.body", "body": data, "more_body": write.close})
         if write.close:
             await self._close()
@@ -159,12 +168,13 @@ class Exchange:
     def _stamp(self, read_ns: int) -> float:
         """Put this moment, at which the first byte of the reply is handed to the socket, into the response id."""
         now_ns = time.monotonic_ns()
-        if not self.service.options.hide_internals:
+        if self.wire.id_prefix and not self.service.options.hide_internals:
             self._response_id = b"%s-%d-%d" % (self.wire.id_prefix, read_ns, now_ns)
         return now_ns / 1e9
 
     def _identified(self, data: bytes) -> bytes:
-        return data.replace(RESPONSE_ID, self._response_id)
+        # Binary frames are full of that byte.
+        return data.replace(RESPONSE_ID, self._response_id) if self._response_id else data
 
     async def _wait(self, due: float | None) -> None:
         """Until `due`, or until woken when it is None. Raises ClientGone as soon as the client is."""

@@ -32,13 +32,18 @@ DEFAULT_MODEL = PracticeModel("practice", 0.30, 0.006, 0.0, 1.20)
 
 
 class PracticeOptions(Struct, frozen=True, kw_only=True):
-    """A server of one model family on `replicas` engines, all alike.
+    """A server of one model family on `replicas` engines, all alike, in the manner of the vendor `imitates`.
 
     `capacity_tokens` is what one replica stores; with `shared`, the cluster-wide store holds `replicas` times that.
     The first token comes `base_ms` plus uncached tokens / `prefill_rate` after the request, times a factor that is
     1 without `jitter` and else log-normal with that sigma and median 1. `write_delay_ms` is how long after its
     first token a prompt becomes readable by others.
     """
+
+    imitates: str | None = None
+    """A name in `vendors`; None: the practice server's own manner, on the wires of OpenAI and Anthropic."""
+    cache_report: bool = False
+    """Report cached tokens also where the imitated engine does so only when started with a flag."""
 
     rule: str = "block-chain"
     """One of `hitrate.caches.rules`, or NO_RULE."""
@@ -50,7 +55,7 @@ class PracticeOptions(Struct, frozen=True, kw_only=True):
     """Context of a slots rule, for all slots together."""
     capacity_tokens: int | None = None
     ttl_s: float | None = None
-    write_delay_ms: float = 0.0
+    write_delay_ms: float = RULES_OWN
 
     replicas: int = 1
     routing: str = "random"
@@ -82,6 +87,7 @@ class PracticeOptions(Struct, frozen=True, kw_only=True):
             "block_size": parameters.get("block_size", parameters.get("page_size", 1)),
             "minimum_tokens": parameters.get("minimum_tokens", 0),
             "slots": parameters.get("slots", 1),
+            "write_delay_ms": 1000 * parameters.get("write_delay_s", 0.0),
         }
         for name, value in own.items():
             if getattr(self, name) == RULES_OWN:

@@ -21,6 +21,8 @@ from hitrate.serve.practice.app import PracticeApp
 from hitrate.serve.practice.caches import cache_maker
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.serve.practice.protocol import ArrivalProtocol
+from hitrate.serve.practice.vendors import vendor
+from hitrate.serve.practice.wires import OWN_BASE_PATH
 from hitrate.tokens.cached import CachedTokenizer
 from hitrate.tokens.interface import Tokenizer
 from hitrate.tokens.o200k import O200k
@@ -73,7 +75,8 @@ def run(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=2,
     )
-    server = _Server(config, lambda: ready(Running(base_url(options.host, listening), server.stop)))
+    path = OWN_BASE_PATH if options.imitates is None else vendor(options.imitates).base_path
+    server = _Server(config, lambda: ready(Running(base_url(options.host, listening, path), server.stop)))
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(server.serve(sockets=[listening]))
 
@@ -85,10 +88,10 @@ def _wait_for_end_of_input(stop: Callable[[], None]) -> None:
     stop()
 
 
-def base_url(host: str, listening: socket.socket) -> str:
-    """What an OpenAI client takes as its base URL, the port being the one that was given to us."""
+def base_url(host: str, listening: socket.socket, path: str = OWN_BASE_PATH) -> str:
+    """What a client takes as its base URL, the port being the one that was given to us."""
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{listening.getsockname()[1]}/v1"
+    return f"http://{shown}:{listening.getsockname()[1]}{path}"
 
 
 class _Server(uvicorn.Server):

@@ -7,33 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from hmac import compare_digest
 from typing import NamedTuple
 
+from hitrate.caches.breakpoints import BreakpointLease
 from hitrate.caches.interface import PrefixCache
-from hitrate.errors import ContextTooSmall
-from hitrate.serve.practice.caches import prompt_limit
+from hitrate.errors import ContextTooSmall, UsageError
+from hitrate.serve.practice.breakpoints import cache_keywords
+from hitrate.serve.practice.cached_objects import CachedObjects
+from hitrate.serve.practice.caches import cache_model, lifetimes, prompt_limit
 from hitrate.serve.practice.engine import Job, PracticeEngine
 from hitrate.serve.practice.faults import ActiveFaults
+from hitrate.serve.practice.knobs import affinity_of, namespace_of
 from hitrate.serve.practice.limits import RateLimit
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.serve.practice.replies import make_reply
+from hitrate.serve.practice.vendors import Vendor, vendor
 from hitrate.serve.practice.wire import Answer, PracticeRequest, Refused, Reply, Wire
 from hitrate.sim.routing.interface import RoutingRequest
 from hitrate.tokens.interface import Tokenizer
-from hitrate.tokens.rendering import prompt_tokens
+from hitrate.tokens.rendering import prompt_tokens, rendered
 
-AFFINITY_HEADERS = (
-    "x-session-affinity",
-    "x-session-id",
-    "x-session-token",
-    "x-smg-routing-key",
-    "x-routing-key",
-    "x-dynamo-session-id",
-    "x-claude-code-session-id",
-    "x-grok-conv-id",
-    "session-id",
-    "session_id",
-    "conversation-id",
-)
-"""Headers that name a session, the one that wins first. Members of the body win over all of them."""
+NOTHING: Mapping[str, str] = {}
 
 
 class Accepted(NamedTuple):
@@ -51,10 +43,14 @@ class Service:
 
     def __init__(self, options: PracticeOptions, tokenizer: Tokenizer, make_cache: Callable[[], PrefixCache]) -> None:
         self.options = options
+        self.vendor: Vendor | None = None if options.imitates is None else vendor(options.imitates)
         self.engine = PracticeEngine(options, make_cache)
         self.calls = 0
         self.prompt_limit = prompt_limit(options)
+        self.objects = CachedObjects(self.engine.caches)
         self._tokenizer = tokenizer
+        self._cache_model = cache_model(options)
+        self._lifetimes = lifetimes(options)
         self._limit = RateLimit(options.rpm_limit) if options.rpm_limit is not None else None
 
     def accept(
@@ -66,53 +62,52 @@ class Service:
         now: Callable[[], float],
         read_at: float,
         admitted: Callable[[], None],
+        place: Mapping[str, str] = NOTHING,
+        query: Mapping[str, str] = NOTHING,
     ) -> Accepted:
-        """Count the call, refuse or read it, route it. `headers` have names in lower case. Raises Refused."""
+        """Count the call, refuse or read it, route it. `headers` have names in lower case, `place` are the parts of
+        the path that the wire names. Raises Refused."""
         options = self.options
         self.calls += 1
         faults = ActiveFaults(options.faults, self.calls, options.seed)
-        self._check_key(headers)
+        self.check_key(wire, headers, query)
         self._check_load(faults, now())
-        request = wire.read(body)
-        if options.model(request.model) is None:
-            known = ", ".join(model.name for model in options.models)
-            raise Refused(
-                404,
-                f"The model '{request.model}' does not exist; this server has {known}",
-                "model_not_found",
-                param="model",
-            )
-        prompt = array("q", prompt_tokens(request.prompt, self._tokenizer))
-        room = self._room(len(prompt))
+        request = wire.read(body, place)
+        self.check_model(request.model)
+        self._check_members(request, headers)
+        arriving = self._arriving(request, headers, now())
         reply = make_reply(
             request,
-            prompt,
+            arriving.tokens,
             options,
-            room=room,
+            room=self._room(len(arriving.tokens)),
             reasoning_tokens=faults.get("reasoning-first", {}).get("tokens", 0),
-            count_tokens=lambda text: len(self._tokenizer.encode(text)),
+            count_tokens=self.count_tokens,
         )
-        affinity = request.prompt.affinity or next(filter(None, map(headers.get, AFFINITY_HEADERS)), None)
-        arriving = RoutingRequest(prompt, affinity, request.prompt.namespace)
         try:
             job = self.engine.arrive(self.calls, arriving, now=now(), read_at=read_at, admitted=admitted)
         except ContextTooSmall as error:
             raise Refused(400, error.message, "context_length_exceeded", param="messages") from None
+        except UsageError as error:
+            raise Refused(400, error.message) from None
         return Accepted(wire, request, reply, job, faults)
 
     def answer(self, accepted: Accepted, *, created: int) -> Answer:
         """What to send for an admitted job; `created` is Unix time."""
-        cached = accepted.job.cached_tokens
-        assert cached is not None, "the job still waits"
-        faults = accepted.faults
+        job, faults, request = accepted.job, accepted.faults, accepted.request
+        assert job.cached_tokens is not None, "the job still waits"
         return Answer(
-            accepted.request.model,
+            request.model,
             created,
             accepted.reply,
-            accepted.job.prompt_tokens,
-            cached,
-            usage="no-usage" not in faults and (accepted.request.include_usage or not accepted.request.stream),
-            details="null" if "null-details" in faults else "absent" if "no-details" in faults else "full",
+            job.prompt_tokens,
+            job.cached_tokens,
+            usage="no-usage" not in faults and (request.include_usage or not request.stream),
+            details="null" if "null-details" in faults else "absent" if "no-details" in faults else self._details(),
+            written=self._written(job),
+            prefill_s=job.expected_ttft_s or 0.0,
+            decode_s=(len(accepted.reply.pieces) - 1) / self.options.decode_rate,
+            sent=request.sent,
         )
 
     def finish(self, accepted: Accepted, *, now: Callable[[], float]) -> None:
@@ -133,13 +128,60 @@ class Service:
     def reset(self) -> None:
         self.calls = 0
         self.engine.reset()
+        self.objects.reset()
         if self._limit is not None:
             self._limit.reset()
 
-    def _check_key(self, headers: Mapping[str, str]) -> None:
-        key = self.options.api_key
-        if key is not None and not compare_digest(headers.get("authorization", "").encode(), f"Bearer {key}".encode()):
-            raise Refused(401, "Incorrect API key provided", "invalid_api_key")
+    def check_key(self, wire: Wire, headers: Mapping[str, str], query: Mapping[str, str] = NOTHING) -> None:
+        """Raises Refused without the server's key, or, where the vendor wants one, without any."""
+        wanted = self.options.api_key
+        if wanted is None and (self.vendor is None or not self.vendor.key_required):
+            return
+        key = wire.key(headers, query)
+        if key is None or (wanted is not None and not compare_digest(key.encode(), wanted.encode())):
+            message = "No API key provided" if key is None and wanted is None else "Incorrect API key provided"
+            raise Refused(401, message, "invalid_api_key")
+
+    def check_model(self, name: str) -> None:
+        if self.options.model(name) is None:
+            known = ", ".join(model.name for model in self.options.models)
+            message = f"The model '{name}' does not exist; this server has {known}"
+            raise Refused(404, message, "model_not_found", param="model")
+
+    def count_tokens(self, text: str) -> int:
+        return len(self._tokenizer.encode(text))
+
+    def _check_members(self, request: PracticeRequest, headers: Mapping[str, str]) -> None:
+        """Raises Refused for what the imitated vendor does not take."""
+        if self.vendor is None:
+            return
+        for name in self.vendor.required_headers:
+            if not headers.get(name):
+                raise Refused(400, f"{name}: header is required")
+        refusal = self.vendor.refusal(request.sent, request.model)
+        if refusal is not None:
+            raise Refused(refusal.status, refusal.message, refusal.code, kind=refusal.kind, param=refusal.member)
+
+    def _arriving(self, request: PracticeRequest, headers: Mapping[str, str], now: float) -> RoutingRequest:
+        tokens, ends = rendered(request.prompt, self._tokenizer)
+        if request.cached_object is not None:
+            tokens = [*self.objects.tokens(request.cached_object, request.model, now), *tokens]
+        return RoutingRequest(
+            array("q", tokens),
+            affinity_of(request, headers, self.vendor),
+            namespace_of(request, self.vendor),
+            cache_keywords(self._cache_model, request, ends, self._lifetimes),
+        )
+
+    def _details(self) -> str:
+        told = self.vendor is None or (self.vendor.details_flag is not None and self.options.cache_report)
+        return "full" if told or self.vendor is None else self.vendor.details
+
+    def _written(self, job: Job) -> dict[str, int] | None:
+        if not isinstance(job.lease, BreakpointLease):
+            return None
+        by_ttl = job.lease.written_by_ttl
+        return {name: by_ttl.get(seconds, 0) for name, seconds in self._lifetimes.items()}
 
     def _check_load(self, faults: ActiveFaults, now: float) -> None:
         wait = self._limit.take(now) if self._limit is not None else None

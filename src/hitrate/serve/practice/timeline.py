@@ -7,12 +7,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from hitrate.serve.practice.faults import ActiveFaults
-from hitrate.serve.practice.wire import Answer, Event, Refused, Wire
+from hitrate.serve.practice.wire import Answer, Refused, Wire
 
 SPLIT_PAUSE_S = 0.002
 """Long enough for the two halves to leave as two TCP segments."""
-
-COMMENT = b": keep-alive"
 
 
 class Write(NamedTuple):
@@ -56,7 +54,8 @@ def stream(wire: Wire, answer: Answer, pace: Pace, faults: ActiveFaults) -> Iter
             at = min(faults[fault]["after"], _last_write(answer, faults))
             writes = broken(writes, at, wire, faults)
     if "comment" in faults:
-        writes = (write._replace(data=COMMENT + _line_end(faults) * 2 + write.data) for write in writes)
+        comment = wire.framing.comment(faults)
+        writes = (write._replace(data=comment + write.data) for write in writes)
     if "split" in faults:
         writes = (half for write in writes for half in _split(write))
     return writes
@@ -77,37 +76,23 @@ BROKEN_OFF = Refused(500, "the engine broke off, as it was told to", "internal_e
 
 
 def _whole_stream(wire: Wire, answer: Answer, pace: Pace, faults: ActiveFaults) -> Iterator[Write]:
-    opening = b"" if "no-role" in faults else _frames(wire.opening(answer), faults)
+    frames = wire.framing.frames
+    opening = b"" if "no-role" in faults else frames(wire.opening(answer), faults)
     if opening and "early-role" in faults:
         yield Write(pace.start, opening)
         opening = b""
-    for index, event in enumerate(wire.pieces(answer)):
-        data = _frames([event], faults)
+    for index, events in enumerate(wire.pieces(answer)):
+        data = frames(events, faults)
         yield Write(pace.token(index), opening + data if index == 0 else data, first_token=index == 0)
     closing = wire.closing(answer)
     if wire.end_mark is not None and "no-done" not in faults:
         closing.append(wire.end_mark)
-    yield Write(pace.token(len(answer.reply.pieces) - 1), _frames(closing, faults))
+    yield Write(pace.token(len(answer.reply.pieces) - 1), frames(closing, faults))
 
 
 def _last_write(answer: Answer, faults: ActiveFaults) -> int:
     writes = len(answer.reply.pieces) + 1 + ("early-role" in faults and "no-role" not in faults)
     return (-(-writes // 2) if "merge" in faults else writes) - 1
-
-
-def _frames(events: list[Event], faults: ActiveFaults) -> bytes:
-    end = _line_end(faults)
-    colon = b":" if "no-space" in faults else b": "
-    framed = b""
-    for data, name in events:
-        if name is not None:
-            framed += b"event" + colon + name + end
-        framed += b"data" + colon + data + end + end
-    return framed
-
-
-def _line_end(faults: ActiveFaults) -> bytes:
-    return b"\r\n" if "crlf" in faults else b"\n"
 
 
 def _merged(writes: Iterator[Write]) -> Iterator[Write]:
@@ -129,16 +114,14 @@ def _malformed(writes: Iterator[Write], at: int, wire: Wire, faults: ActiveFault
     """One event more, the first half of the one that follows it."""
     for index, write in enumerate(writes):
         if index == at:
-            end = _line_end(faults)
-            broken = write.data.split(end + end)[0]
-            yield write._replace(data=broken[: len(broken) // 2] + end + end, first_token=False)
+            yield write._replace(data=wire.framing.broken(write.data, faults), first_token=False)
         yield write
 
 
 def _error_after_200(writes: Iterator[Write], at: int, wire: Wire, faults: ActiveFaults) -> Iterator[Write]:
     for index, write in enumerate(writes):
         if index == at:
-            yield write._replace(data=_frames([Event(wire.error(BROKEN_OFF))], faults), first_token=False)
+            yield write._replace(data=wire.framing.frames([wire.error_event(BROKEN_OFF)], faults), first_token=False)
             return
         yield write
 

@@ -7,14 +7,17 @@ write RESPONSE_ID in its place, a byte that JSON text cannot hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from hitrate.core.prompt import CanonicalPrompt
+from hitrate.serve.practice.framing import SSE, Event, Framing
 
 RESPONSE_ID = b"\0"
+
+Headers = list[tuple[bytes, bytes]]
 
 
 class Refused(Exception):
@@ -50,9 +53,11 @@ class Tool(Struct, frozen=True):
 class PracticeRequest(Struct, frozen=True, kw_only=True):
     model: str
     prompt: CanonicalPrompt
+    sent: dict[str, Any] = {}
+    """The body."""
     stream: bool = False
     include_usage: bool = False
-    """Usage was asked for in a stream."""
+    """Usage was asked for in a stream, or needs no asking."""
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
@@ -61,6 +66,10 @@ class PracticeRequest(Struct, frozen=True, kw_only=True):
     tools_forbidden: bool = False
     answers_tool: bool = False
     """The last message is a tool's result."""
+    joined_blocks: frozenset[str] = frozenset()
+    """JSON pointers of content blocks that a look-back counts as one with the block behind them."""
+    cached_object: str | None = None
+    """The named object that the prompt continues."""
 
 
 class Piece(NamedTuple):
@@ -85,10 +94,18 @@ class Reply(NamedTuple):
     reasoning: str = ""
     tool_call: ToolCall | None = None
 
+    @property
+    def reasoning_tokens(self) -> int:
+        return sum(piece.kind == "reasoning" for piece in self.pieces)
+
 
 class Answer(NamedTuple):
     """A reply with what the engine says about it. `details` is "full", "null" or "absent", `usage` False leaves all
-    of usage out."""
+    of usage out.
+
+    `written` are the tokens written to the cache by lifetime ("5m": 1200), None under a rule that counts no writes.
+    `prefill_s` and `decode_s` are the times that the engine's contract gives, `sent` is the request's body.
+    """
 
     model: str
     created: int
@@ -97,21 +114,38 @@ class Answer(NamedTuple):
     cached_tokens: int
     usage: bool = True
     details: str = "full"
+    written: Mapping[str, int] | None = None
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
+    sent: Mapping[str, Any] = {}
 
+    @property
+    def written_tokens(self) -> int:
+        return sum(self.written.values()) if self.written else 0
 
-class Event(NamedTuple):
-    data: bytes
-    name: bytes | None = None
+    @property
+    def fresh_tokens(self) -> int:
+        """Prompt tokens neither read from the cache nor written to it."""
+        return self.prompt_tokens - self.cached_tokens - self.written_tokens
 
 
 class Wire(Protocol):
+    """Members with a body here are defaults: a class that names `Wire` as its base has them."""
+
     path: str
-    id_prefix: bytes
-    end_mark: Event | None
+    """Regular expression for the path behind the server's base path; named groups are handed to `read`."""
+    id_prefix: bytes = b""
+    """Starts the response id; b"": the wire has none."""
+    framing: Framing = SSE
+    end_mark: Event | None = None
     """Ends every whole stream."""
 
-    def read(self, body: bytes) -> PracticeRequest:
-        """Raises Refused on a body that the server cannot follow."""
+    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
+        """The key that came with a request. `headers` have names in lower case."""
+        return bearer_key(headers)
+
+    def read(self, body: bytes, place: Mapping[str, str]) -> PracticeRequest:
+        """Raises Refused on a body that the server cannot follow. `place` are the groups of `path`."""
         ...
 
     def sent_back(self, reply: Reply) -> CanonicalPrompt:
@@ -124,10 +158,10 @@ class Wire(Protocol):
 
     def opening(self, answer: Answer) -> list[Event]:
         """Events ahead of the first token."""
-        ...
+        return []
 
-    def pieces(self, answer: Answer) -> Iterator[Event]:
-        """One event for each piece of the reply."""
+    def pieces(self, answer: Answer) -> Iterator[Sequence[Event]]:
+        """The events of each piece of the reply, those that open and close its block among them."""
         ...
 
     def closing(self, answer: Answer) -> list[Event]:
@@ -137,3 +171,16 @@ class Wire(Protocol):
     def error(self, refused: Refused) -> bytes:
         """The JSON body of an error."""
         ...
+
+    def error_headers(self, refused: Refused) -> Headers:
+        """What an error says in headers, beside Retry-After."""
+        return []
+
+    def error_event(self, refused: Refused) -> Event:
+        """An error in the middle of a stream."""
+        return Event(self.error(refused))
+
+
+def bearer_key(headers: Mapping[str, str]) -> str | None:
+    kind, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() or None if kind.lower() == "bearer" else None

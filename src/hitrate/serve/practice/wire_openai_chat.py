@@ -1,4 +1,4 @@
-"""OpenAI chat completions, as the official clients send and read them.
+"""OpenAI chat completions, as the official clients send and read them, and as other vendors bend them.
 
 Field names and error objects: https://platform.openai.com/docs/api-reference/chat. `reasoning_content` is the spelling
 of DeepSeek, vLLM and others.
@@ -6,58 +6,75 @@ of DeepSeek, vLLM and others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from hitrate.core.prompt import CanonicalPrompt
+from hitrate.serve.practice.figures import lay_out
+from hitrate.serve.practice.framing import Event
+from hitrate.serve.practice.reading import (
+    array_of_objects,
+    decode_object,
+    first_tool,
+    named_tool,
+    objects,
+    positive_integer,
+    prompt_of,
+    text,
+    texts,
+    tools_of,
+)
+from hitrate.serve.practice.vendors import Vendor
 from hitrate.serve.practice.wire import (
     RESPONSE_ID,
     Answer,
-    Event,
     Piece,
     PracticeRequest,
     Refused,
     Reply,
     Tool,
+    Wire,
+    bearer_key,
 )
 from hitrate.targets.dialects.openai_prompt import canonical
 
 _encode = msgspec.json.encode
 _FINISH = {"stop": "stop", "length": "length", "tool": "tool_calls"}
+_OWN_USAGE = {"usage.prompt_tokens_details.cached_tokens": "cached"}
 
 
-class OpenAIChat:
-    path = "/v1/chat/completions"
+class OpenAIChat(Wire):
+    path = "/chat/completions"
     id_prefix = b"chatcmpl"
-    end_mark: Event | None = Event(b"[DONE]")
+    end_mark = Event(b"[DONE]")
 
-    def read(self, body: bytes) -> PracticeRequest:
-        try:
-            sent = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Refused(400, f"the body is not valid JSON: {error}") from None
-        if not isinstance(sent, dict):
-            raise Refused(400, "the body is not a JSON object")
-        messages = sent.get("messages")
-        if not isinstance(messages, list) or not messages or not all(isinstance(part, dict) for part in messages):
-            raise Refused(400, "'messages' has to be an array of at least one message object", param="messages")
+    def __init__(self, vendor: Vendor | None = None) -> None:
+        self._usage_paths = _OWN_USAGE if vendor is None else vendor.usage
+        self._usage_when_asked = {} if vendor is None else vendor.usage_when_asked
+        self._stream_usage = "asked" if vendor is None else vendor.stream_usage
+        self._error_shape = "openai" if vendor is None else vendor.error_shape
+
+    def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
+        return bearer_key(headers) or headers.get("api-key")  # the latter on Azure
+
+    def read(self, body: bytes, place: Mapping[str, str]) -> PracticeRequest:
+        sent = decode_object(body)
+        messages = array_of_objects(sent, "messages")
         if sent.get("n") not in (None, 1):
             raise Refused(400, f"'n' is {sent['n']!r}; this server gives 1 choice", param="n")
-        try:
-            prompt = canonical(body)
-        except ValueError as error:
-            raise Refused(400, str(error)) from None
+        prompt = prompt_of(canonical, body)
         tools = _tools(sent)
         choice = sent.get("tool_choice")
         return PracticeRequest(
-            model=_text(sent, "model"),
+            model=text(sent, "model"),
             prompt=prompt,
+            sent=sent,
             stream=sent.get("stream") is True,
-            include_usage=isinstance(sent.get("stream_options"), dict)
-            and sent["stream_options"].get("include_usage") is True,
-            max_tokens=_max_tokens(sent),
+            include_usage=self._stream_usage != "asked"
+            or (isinstance(sent.get("stream_options"), dict) and sent["stream_options"].get("include_usage") is True),
+            max_tokens=positive_integer(sent, "max_completion_tokens", "max_tokens"),
             stop=_stop(sent),
             tools=tools,
             wanted_tool=_wanted_tool(choice, tools),
@@ -72,33 +89,62 @@ class OpenAIChat:
         reply = answer.reply
         choice = {"index": 0, "message": _message(reply), "logprobs": None, "finish_reason": _FINISH[reply.finish]}
         whole = {"object": "chat.completion", "created": answer.created, "model": answer.model, "choices": [choice]}
-        return _identified(whole | ({"usage": _usage(answer)} if answer.usage else {}))
+        return _identified(whole | (self._reports(answer) if answer.usage else {}))
 
     def opening(self, answer: Answer) -> list[Event]:
         return [_chunk(answer, {"role": "assistant", "content": ""})]
 
-    def pieces(self, answer: Answer) -> Iterator[Event]:
+    def pieces(self, answer: Answer) -> Iterator[tuple[Event]]:
         # All chunks of a stream are alike but for the delta; text, the usual one, is put between halves made once.
         before, after = _chunk(answer, {"content": ""}).data.split(b'""', 1)
         for piece in answer.reply.pieces:
             if piece.kind == "text":
-                yield Event(before + _encode(piece.text) + after)
+                yield (Event(before + _encode(piece.text) + after),)
             else:
-                yield _chunk(answer, _delta(piece, answer.reply))
+                yield (_chunk(answer, _delta(piece, answer.reply)),)
 
     def closing(self, answer: Answer) -> list[Event]:
-        events = [_chunk(answer, {}, _FINISH[answer.reply.finish])]
-        if answer.usage:
-            head = {"object": "chat.completion.chunk", "created": answer.created, "model": answer.model}
-            events.append(Event(_identified({**head, "choices": [], "usage": _usage(answer)})))
-        return events
+        finish = _FINISH[answer.reply.finish]
+        if not answer.usage:
+            return [_chunk(answer, {}, finish)]
+        reports = self._reports(answer)
+        if self._stream_usage == "in choice":
+            return [_chunk(answer, {}, finish, in_choice={"usage": reports.pop("usage")}, beside=reports)]
+        if self._stream_usage == "always":
+            return [_chunk(answer, {}, finish, beside=reports)]
+        head = {"object": "chat.completion.chunk", "created": answer.created, "model": answer.model}
+        return [_chunk(answer, {}, finish), Event(_identified({**head, "choices": [], **reports}))]
 
     def error(self, refused: Refused) -> bytes:
         members = {"message": refused.message, "type": refused.kind, "param": refused.param, "code": refused.code}
+        if self._error_shape == "flat":
+            return _encode({"object": "error", **members, **refused.members})
+        if self._error_shape == "text":
+            return _encode({"code": refused.code or refused.kind, "error": refused.message})
+        if self._error_shape == "status code":
+            members["code"] = refused.status  # type: ignore[assignment]
         return _encode({"error": {**members, **refused.members}})
+
+    def _reports(self, answer: Answer) -> dict[str, Any]:
+        """`usage`, and what the vendor reports beside it."""
+        generated = len(answer.reply.pieces)
+        usage = {
+            "prompt_tokens": answer.prompt_tokens,
+            "completion_tokens": generated,
+            "total_tokens": answer.prompt_tokens + generated,
+        }
+        reports: dict[str, Any] = {"usage": usage}
+        lay_out(self._usage_paths, answer, reports)
+        for member, paths in self._usage_when_asked.items():
+            if answer.sent.get(member) is True:
+                lay_out(paths, answer, reports)
+        if answer.reply.reasoning_tokens:
+            reports["usage"]["completion_tokens_details"] = {"reasoning_tokens": answer.reply.reasoning_tokens}
+        return reports
 
 
 WIRE = OpenAIChat()
+make = OpenAIChat
 
 
 def _identified(members: dict[str, Any]) -> bytes:
@@ -106,10 +152,17 @@ def _identified(members: dict[str, Any]) -> bytes:
     return b'{"id":"' + RESPONSE_ID + b'",' + _encode(members)[1:]
 
 
-def _chunk(answer: Answer, delta: dict[str, Any], finish: str | None = None) -> Event:
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+def _chunk(
+    answer: Answer,
+    delta: dict[str, Any],
+    finish: str | None = None,
+    *,
+    in_choice: Mapping[str, Any] = {},
+    beside: Mapping[str, Any] = {},
+) -> Event:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish, **in_choice}
     head = {"object": "chat.completion.chunk", "created": answer.created, "model": answer.model}
-    return Event(_identified({**head, "choices": [choice]}))
+    return Event(_identified({**head, "choices": [choice], **beside}))
 
 
 def _delta(piece: Piece, reply: Reply) -> dict[str, Any]:
@@ -134,69 +187,20 @@ def _message(reply: Reply) -> dict[str, Any]:
     return message
 
 
-def _usage(answer: Answer) -> dict[str, Any]:
-    generated = len(answer.reply.pieces)
-    usage: dict[str, Any] = {
-        "prompt_tokens": answer.prompt_tokens,
-        "completion_tokens": generated,
-        "total_tokens": answer.prompt_tokens + generated,
-    }
-    if answer.details == "full":
-        usage["prompt_tokens_details"] = {"cached_tokens": answer.cached_tokens}
-    elif answer.details == "null":
-        usage["prompt_tokens_details"] = None
-    reasoning = sum(piece.kind == "reasoning" for piece in answer.reply.pieces)
-    if reasoning:
-        usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
-    return usage
-
-
-def _text(sent: dict[str, Any], name: str) -> str:
-    value = sent.get(name)
-    if not isinstance(value, str) or not value:
-        raise Refused(400, f"{name!r} has to be a text", param=name)
-    return value
-
-
-def _max_tokens(sent: dict[str, Any]) -> int | None:
-    for name in ("max_completion_tokens", "max_tokens"):
-        value = sent.get(name)
-        if value is not None:
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise Refused(400, f"{name!r} is {value!r}; it has to be a whole number of at least 1", param=name)
-            return value
-    return None
-
-
 def _stop(sent: dict[str, Any]) -> tuple[str, ...]:
     value = sent.get("stop")
-    texts = [value] if isinstance(value, str) else value or []
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise Refused(400, "'stop' has to be a text or an array of texts", param="stop")
-    return tuple(filter(None, texts))
+    return (value,) if isinstance(value, str) and value else texts({"stop": value or None}, "stop")
 
 
 def _tools(sent: dict[str, Any]) -> tuple[Tool, ...]:
-    tools = sent.get("tools") or []
-    functions = [tool.get("function") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    return tuple(
-        Tool(function["name"], function["parameters"] if isinstance(function.get("parameters"), dict) else {})
-        for function in functions
-        if isinstance(function, dict) and isinstance(function.get("name"), str)
-    )
+    return tools_of((tool.get("function") for tool in objects(sent.get("tools"))), "parameters")
 
 
 def _wanted_tool(choice: Any, tools: tuple[Tool, ...]) -> Tool | None:
     """The first tool for "required", the named one for a function choice."""
     if choice == "required":
-        if not tools:
-            raise Refused(400, "'tool_choice' is \"required\" but there are no tools", param="tool_choice")
-        return tools[0]
+        return first_tool(tools)
     if isinstance(choice, dict):
         function = choice.get("function")
-        name = function.get("name") if isinstance(function, dict) else None
-        tool = next((tool for tool in tools if tool.name == name), None)
-        if tool is None:
-            raise Refused(400, f"'tool_choice' names {name!r}, which is not among the tools", param="tool_choice")
-        return tool
+        return named_tool(tools, function.get("name") if isinstance(function, dict) else None)
     return None
