@@ -254,6 +254,13 @@ def test_sessions_that_displace_each_other_by_the_rule_are_told():
     assert verdict.text.startswith("In 2 of 5 turns this cache could not serve the session's whole history")
 
 
+def test_a_session_whose_first_call_failed_races_like_a_first_call():
+    rows = session("sequential", 1, WHOLE) + session("parallel", 1, WHOLE)
+    lone = Observation(row=row("parallel", 2, 2, 0, 0, state="cold"), shared_tokens=1000)
+    verdict = judge([*seen(rows), lone], FACTS)
+    assert (verdict.healthy, verdict.cause) == (True, "race")
+
+
 def test_a_rule_that_keeps_nothing_is_no_reuse():
     rows = [row("sequential", 1, turn, 0, 0, state="cold") for turn in (1, 2, 3)]
     verdict = judge(seen(rows, [0, 1050, 1100]), FACTS)

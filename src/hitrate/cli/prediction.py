@@ -82,7 +82,6 @@ def _practice(calls: Sequence[Call], options: PracticeOptions, dialect: Dialect)
     minimum = 0 if options.rule == NO_RULE else max(options.minimum_tokens, options.block_size + 1)
     limits = {
         "without eviction": options.capacity_tokens,
-        "without expiry": options.ttl_s,
         "without write delay": options.write_delay_ms,
         "as if all replicas were one": options.replicas > 1,
     }

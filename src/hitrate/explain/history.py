@@ -38,7 +38,7 @@ def openings(observations: Sequence[Observation]) -> dict[str, int]:
     """Per run, the tokens that its sessions share: what any replica can serve to any of them."""
     found: dict[str, int] = defaultdict(int)
     for one in observations:
-        if one.row.turn == 1:
+        if one.previous is None:
             found[one.row.run] = max(found[one.row.run], one.shared_tokens or 0)
     return found
 
@@ -47,7 +47,7 @@ def history_found(one: Observation, facts: RuleFacts, opening: int = 0) -> bool 
     """Whether the session's whole history was served; None where there was none to serve, nothing is reported, or
     the shared opening alone would look the same."""
     row = one.row
-    if row.turn < 2 or row.cached_tokens is None or row.expected_cached_tokens is None or not row.prompt_tokens:
+    if one.previous is None or row.cached_tokens is None or row.expected_cached_tokens is None or not row.prompt_tokens:
         return None
     if row.state == "failed" or row.expected_cached_tokens <= HEAD_SHARE * row.prompt_tokens:
         return None
@@ -81,8 +81,13 @@ def one_turn_behind(one: Observation, facts: RuleFacts) -> bool:
 def reply_alone_missing(one: Observation, facts: RuleFacts, opening: int) -> bool:
     """Whether a turn that missed something had the whole prompt before, so that only its reply was read again.
 
-    The second turn's prompt before is the opening and a question, which a step may swallow: there the opening counts.
+    The first prompt is the opening and a question, which a step may swallow: for the turn after it the opening counts.
     """
     least = prompt_credited(one.previous, facts)
     cached = one.row.cached_tokens
-    return cached is not None and least is not None and cached >= least and (cached > opening or one.row.turn == 2)
+    return cached is not None and least is not None and cached >= least and (cached > opening or is_second(one))
+
+
+def is_second(one: Observation) -> bool:
+    """Whether this is the session's second answered turn."""
+    return one.previous is not None and one.previous.previous is None

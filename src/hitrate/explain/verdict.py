@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from hitrate.core.results import Interval, PerTurn, TurnRow, Verdict
 from hitrate.core.statistics import median, wilson
-from hitrate.explain.history import Observation, history_found, one_turn_behind, openings, reply_alone_missing
+from hitrate.explain.history import (
+    Observation,
+    history_found,
+    is_second,
+    one_turn_behind,
+    openings,
+    reply_alone_missing,
+)
 from hitrate.explain.rows import RuleFacts
 from hitrate.explain.states import HEAD_SHARE
 
@@ -43,6 +50,8 @@ class _Evidence:
         found = [(one, history_found(one, facts, self.opening[one.row.run])) for one in observations]
         self.telling = [(one, hit) for one, hit in found if hit is not None]
         self.missed = [one for one, hit in self.telling if not hit]
+        self.reported = [one for one in observations if one.row.hit_rate is not None and one.row.state != "failed"]
+        self.later = [one for one in self.reported if one.previous is not None]
 
     def hits(self, run: str) -> list[bool]:
         return [hit for one, hit in self.telling if one.row.run.startswith(run)]
@@ -52,11 +61,19 @@ class _Evidence:
         return any(one.row.run.startswith("parallel") for one in self.all)
 
     @property
+    def longest_prompt(self) -> int:
+        return max(one.row.prompt_tokens or 0 for one in self.reported)
+
+    @property
     def count(self) -> str:
         many = len(self.telling)
         return (
             f"{len(self.missed):,} of {many:,} turn{'s' if many != 1 else ''} did not find the session's whole history"
         )
+
+
+def _beyond_the_head(row: TurnRow) -> bool:
+    return (row.cached_tokens or 0) > HEAD_SHARE * (row.prompt_tokens or 0)
 
 
 def per_turn(observations: Sequence[Observation], facts: RuleFacts) -> tuple[PerTurn, ...]:
@@ -89,20 +106,19 @@ def judge(observations: Sequence[Observation], facts: TargetFacts) -> Verdict:
     answered = [row for row in rows if row.state != "failed"]
     if not answered:
         return Verdict(healthy=None, routing_is_a_factor=None, cause="failed", text="No call was answered whole.")
-    reported = [row for row in answered if row.hit_rate is not None]
-    if not reported:
+    if all(row.hit_rate is None for row in answered):
         return _not_reported(answered, facts)
     repeatable = _repeatable(rows)
     evidence = _Evidence(observations, facts)
-    displaced = [one.row for one in observations if one.row.turn > 1 and _lost_to_the_rule(one, facts)]
+    displaced = [one for one in evidence.later if _lost_to_the_rule(one, facts)]
     if not evidence.telling and not displaced:
-        return _without_history(reported, facts)
+        return _without_history(evidence, facts)
+    if not evidence.missed and displaced:
+        return _displaced(evidence, displaced, facts, repeatable)
     if not evidence.missed:
-        return (
-            _displaced(reported, displaced, facts, repeatable) if displaced else _healthy(evidence, facts, repeatable)
-        )
-    if all((row.cached_tokens or 0) <= HEAD_SHARE * (row.prompt_tokens or 0) for row in reported if row.turn > 1):
-        return _all_zero(reported, facts, repeatable)
+        return _healthy(evidence, facts, repeatable)
+    if not any(_beyond_the_head(one.row) for one in evidence.later):
+        return _all_zero(evidence, facts, repeatable)
     return _missed(evidence, facts, repeatable)
 
 
@@ -117,15 +133,15 @@ def _not_reported(answered: Sequence[TurnRow], facts: TargetFacts) -> Verdict:
     return Verdict(healthy=None, routing_is_a_factor=None, cause="not reported", text=text)
 
 
-def _without_history(reported: Sequence[TurnRow], facts: TargetFacts) -> Verdict:
-    longest = max(row.prompt_tokens or 0 for row in reported)
+def _without_history(evidence: _Evidence, facts: TargetFacts) -> Verdict:
+    longest = evidence.longest_prompt
     if longest < facts.minimum_tokens:
         cause = "too short"
         text = (
             f"Too short: the longest prompt has {longest:,} tokens and this cache rule reuses nothing below "
             f"{facts.minimum_tokens:,}. Use a longer system prompt or --pad."
         )
-    elif all(row.turn < 2 for row in reported):
+    elif not evidence.later:
         cause, text = "too few turns", "One turn alone has no history to find. Use --turns 2 or more."
     elif facts.not_identical:
         cause, text = "not identical", f"The prompts share nothing in front. {facts.not_identical}"
@@ -172,19 +188,18 @@ def _lost_to_the_rule(one: Observation, facts: RuleFacts) -> bool:
 
 
 def _raced(one: Observation, facts: RuleFacts) -> bool:
-    """A first turn that shares its opening with calls that had not answered when it was sent."""
-    return one.row.turn == 1 and one.row.run.startswith("parallel") and _lost_to_the_rule(one, facts)
+    """A session's first call that shares its opening with calls that had not answered when it was sent."""
+    return one.previous is None and one.row.run.startswith("parallel") and _lost_to_the_rule(one, facts)
 
 
 def _displaced(
-    reported: Sequence[TurnRow], displaced: Sequence[TurnRow], facts: TargetFacts, repeatable: bool | None
+    evidence: _Evidence, displaced: Sequence[Observation], facts: TargetFacts, repeatable: bool | None
 ) -> Verdict:
-    if max(row.prompt_tokens or 0 for row in reported) < facts.minimum_tokens:
-        return _without_history(reported, facts)
-    later = sum(row.turn > 1 for row in reported)
-    share = f"In {len(displaced):,} of {later:,} turns"
+    if evidence.longest_prompt < facts.minimum_tokens:
+        return _without_history(evidence, facts)
+    share = f"In {len(displaced):,} of {len(evidence.later):,} turns"
     text = f"{share} this cache could not serve the session's whole history, by its own rule"
-    if all(not row.expected_cached_tokens for row in displaced):
+    if not any(one.row.expected_cached_tokens for one in evidence.later):
         cause = "no reuse"
         text += ": it keeps nothing of what was sent."
     else:
@@ -196,9 +211,9 @@ def _displaced(
     return Verdict(healthy=False, routing_is_a_factor=False, cause=cause, text=text, repeatable=repeatable)
 
 
-def _all_zero(reported: Sequence[TurnRow], facts: TargetFacts, repeatable: bool | None) -> Verdict:
-    if max(row.prompt_tokens or 0 for row in reported) < facts.minimum_tokens:
-        return _without_history(reported, facts)
+def _all_zero(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None) -> Verdict:
+    if evidence.longest_prompt < facts.minimum_tokens:
+        return _without_history(evidence, facts)
     if facts.not_identical:
         text = f"Nothing was reused: the prompts are not identical in front. {facts.not_identical}"
         return Verdict(
@@ -314,9 +329,9 @@ def _always_one_turn_behind(evidence: _Evidence, facts: RuleFacts) -> bool:
 
     Of parallel second turns at most half may have found the opening: another replica has it, a late entry has not.
     """
-    later = [one for one, _ in evidence.telling if one.row.turn > 2]
-    second = [one for one, _ in evidence.telling if one.row.turn == 2]
-    with_opening = sum((one.row.cached_tokens or 0) > HEAD_SHARE * (one.row.prompt_tokens or 0) for one in second)
+    second = [one for one, _ in evidence.telling if is_second(one)]
+    later = [one for one, _ in evidence.telling if not is_second(one)]
+    with_opening = sum(_beyond_the_head(one.row) for one in second)
     if not later or len(evidence.missed) < len(evidence.telling) or 2 * with_opening > len(second):
         return False
     return all(one_turn_behind(one, facts) for one in later)
@@ -324,7 +339,7 @@ def _always_one_turn_behind(evidence: _Evidence, facts: RuleFacts) -> bool:
 
 def _starts_later(evidence: _Evidence) -> bool:
     """The second turns in parallel found their history, all of them; later ones did not."""
-    second = [hit for one, hit in evidence.telling if one.row.turn == 2 and one.row.run.startswith("parallel")]
+    second = [hit for one, hit in evidence.telling if is_second(one) and one.row.run.startswith("parallel")]
     return len(second) >= 3 and all(second)
 
 
