@@ -13,12 +13,15 @@ the dialects spoken here the data repeats the event's type.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from hitrate.core.model import StreamEvent
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+_stream_event = partial(tuple.__new__, StreamEvent)  # calling the class would run Python code once for every token
 
 
 def split_events(slices: Iterable[tuple[int, int, bytes]]) -> list[StreamEvent]:
@@ -28,32 +31,49 @@ def split_events(slices: Iterable[tuple[int, int, bytes]]) -> list[StreamEvent]:
     behind it: some servers write the two apart, and the token was there with the first. Only looking back from the
     end of the stream, as here, can tell that the line was whole.
     """
-    arrived = _with_line_feeds(slices)
-    text = b"".join(part[2] for part in arrived)
-    position = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
+    arrived = list(slices)
+    text = b"".join([part[2] for part in arrived])
+    lines: Iterable[tuple[bytes, int]] | None = _plain_lines(text)
+    if lines is None:
+        arrived = _with_line_feeds(arrived)
+        lines = _lines_of_any(b"".join([part[2] for part in arrived]))
 
     events: list[StreamEvent] = []
     unread = iter(arrived)
     stamp_ns = read = arrived_end = 0
-    for block in text[position:].split(b"\n\n"):
-        end = position + len(block)
-        if block.startswith(b"data: ") and b"\n" not in block:
-            data, data_end = block[6:], end
-        else:
-            data, length = _data_of(block)
-            data_end = position + length
-        position = end + 2
-        if data:
-            while arrived_end < data_end:
-                stamp_ns, read, piece = next(unread)
-                arrived_end += len(piece)
-            events.append(StreamEvent(stamp_ns, read, data))
+    for data, data_end in lines:
+        while arrived_end < data_end:
+            stamp_ns, read, piece = next(unread)
+            arrived_end += len(piece)
+        events.append(_stream_event((stamp_ns, read, data)))
     return events
 
 
 def looks_like_events(body: bytes) -> bool:
     """Whether a body is an event stream whatever its content type says: servers and proxies mislabel both ways."""
     return body[:256].removeprefix(BYTE_ORDER_MARK).lstrip().startswith(FIELDS)
+
+
+def _plain_lines(text: bytes) -> list[tuple[bytes, int]] | None:
+    """As `_lines_of_any`, of a stream of nothing but `data: ...` and a blank line, as most servers write; else None."""
+    if not (text.startswith(b"data: ") and text.endswith(b"\n\n")):
+        return None
+    lines = text[6:-2].split(b"\n\ndata: ")
+    all_data = b"".join(lines)
+    if all_data.find(b"\n") >= 0 or all_data.find(b"\r") >= 0 or b"" in lines:
+        return None
+    end = -2
+    return [(line, end := end + 8 + len(line)) for line in lines]
+
+
+def _lines_of_any(text: bytes) -> Iterator[tuple[bytes, int]]:
+    """Each event's data, never empty, and where in `text`, whose lines end in LF, its last data line ends."""
+    position = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
+    for block in text[position:].split(b"\n\n"):
+        data, length = _data_of(block)
+        if data:
+            yield data, position + length
+        position += len(block) + 2
 
 
 def _data_of(block: bytes) -> tuple[bytes, int]:
@@ -72,11 +92,8 @@ def _data_of(block: bytes) -> tuple[bytes, int]:
     return b"\n".join(data), data_end
 
 
-def _with_line_feeds(slices: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:
+def _with_line_feeds(slices: list[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:
     """The slices with every line end as LF, also a CRLF that two reads share."""
-    slices = list(slices)
-    if not any(b"\r" in part[2] for part in slices):
-        return slices
     unified = []
     after_return = False
     for stamp_ns, read, data in slices:

@@ -18,7 +18,7 @@ from hitrate.live.address import parse_base_url
 from hitrate.live.connection import Connection, tls_context
 from hitrate.live.outcome import read_outcome, refusal_text, timing_of
 from hitrate.live.pool import Pool
-from hitrate.live.request import default_lines, header_lines, request_head
+from hitrate.live.request import default_lines, header_lines, length_line, open_head, request_head
 from hitrate.live.response import Response
 from hitrate.live.retry import wait_before_retry
 from hitrate.targets.dialects.interface import Dialect
@@ -35,6 +35,9 @@ _REHEARSED = (
 
 class _Asked(msgspec.Struct):
     model: str | None = None
+
+
+_decode_asked = msgspec.json.Decoder(_Asked).decode
 
 
 class _Sent(msgspec.Struct):
@@ -83,6 +86,7 @@ class Client:
         self._on_wait = on_wait
         self._sleep = sleep
         self._lines = default_lines(self.address.host_header) | header_lines(headers or {})
+        self._heads = {stream: self._head(stream, {}) for stream in (False, True)}
         self._kept_headers = kept_request_headers((headers or {}).items())
         self._secrets = _secrets(headers or {})
         self._decoding = asyncio.Lock()
@@ -146,11 +150,8 @@ class Client:
         Never raises for an exchange that failed: the Call holds what came, and the reason in `error`. A session keeps
         its connection from call to call. TTFT counts from the write of the last try.
         """
-        headers = headers or {}
-        accept = {"accept": f"Accept: {'text/event-stream' if stream else 'application/json'}"}
-        lines = self._lines | accept | header_lines(headers)
-        target = self.address.target_of(self._dialect.path)
-        wire = request_head("POST", target, lines, length=len(body)) + body
+        head = self._head(stream, headers) if headers else self._heads[stream]
+        wire = b"%b%b%b" % (head, length_line(len(body)), body)
         waits: list[float] = []
         while True:
             sent = await self._send(wire, session)
@@ -160,7 +161,7 @@ class Client:
                 # again, and the stamps of the streams still running would be late by all of it. One a round.
                 async with self._decoding:
                     await asyncio.sleep(0)
-                    return self._call_of(sent, body, session, turn, label, headers, tuple(waits))
+                    return self._call_of(sent, body, session, turn, label, headers or {}, tuple(waits))
             self._on_wait(wait, sent.response.status or 0)
             await self._sleep(wait)
             waits.append(wait)
@@ -188,6 +189,11 @@ class Client:
             return msgspec.json.decode(response.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise TargetError(f"{what}: {response.fault or f'the reply is not JSON ({error})'}") from None
+
+    def _head(self, stream: bool, headers: Mapping[str, str]) -> bytes:
+        accept = {"accept": f"Accept: {'text/event-stream' if stream else 'application/json'}"}
+        target = self.address.target_of(self._dialect.path)
+        return open_head("POST", target, self._lines | accept | header_lines(headers))
 
     async def _send(self, wire: bytes, session: str) -> _Sent:
         """One exchange. It is repeated, once, if a kept connection turns out to be dead before any byte came back."""
@@ -266,6 +272,6 @@ def _secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
 
 def _model_in(body: bytes) -> str | None:
     try:
-        return msgspec.json.decode(body, type=_Asked).model
+        return _decode_asked(body).model
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from bisect import bisect_right
 from collections.abc import Sequence
 from html import unescape
 from http import HTTPStatus
@@ -71,8 +72,12 @@ def timing_of(response: Response, outcome: Outcome, *, origin_ns: int, origin_un
         ttft_s=since_written(first and first.stamp_ns),
         first_content_s=since_written(content and content.stamp_ns),
         total_s=since_written(response.last_ns) if response.complete else None,
-        first_read_tokens=0 if first is None else sum(events[i].read == first.read for i in reading.token_events),
+        first_read_tokens=0 if first is None else _tokens_up_to(first.read, reading.token_events, events),
     )
+
+
+def _tokens_up_to(read: int, token_events: Sequence[int], events: Sequence[StreamEvent]) -> int:
+    return bisect_right(token_events, read, key=lambda index: events[index].read)
 
 
 def decoded_slices(response: Response) -> tuple[list[Slice], str | None]:

@@ -38,7 +38,14 @@ def default_lines(host: str) -> dict[str, str]:
 
 
 def request_head(method: str, target: str, lines: Mapping[str, str], *, length: int | None) -> bytes:
-    head = [f"{method} {target} HTTP/1.1", *lines.values()]
-    if length is not None:
-        head.append(f"Content-Length: {length}")
-    return ("\r\n".join(head) + "\r\n\r\n").encode("ascii")
+    head = open_head(method, target, lines)
+    return head + b"\r\n" if length is None else head + length_line(length)
+
+
+def open_head(method: str, target: str, lines: Mapping[str, str]) -> bytes:
+    """The head up to the line that only the body decides on: `length_line` ends it."""
+    return "\r\n".join((f"{method} {target} HTTP/1.1", *lines.values(), "")).encode("ascii")
+
+
+def length_line(length: int) -> bytes:
+    return b"Content-Length: %d\r\n\r\n" % length

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 UNNAMED_END = -1
@@ -22,17 +21,17 @@ class GeneratedIds:
         self._ids: list[int] = []
         self._texts: list[bytes] = []
 
-    def take(self, answer: Mapping[str, Any], choice: Mapping[str, Any] | None) -> None:
+    def take(self, answer: dict[str, Any], choice: dict[str, Any] | None) -> None:
         verbose = answer.get("__verbose")
         for holder, name in ((choice, "token_ids"), (verbose, "tokens"), (answer, "tokens")):
-            ids = holder.get(name) if isinstance(holder, Mapping) else None
+            ids = holder.get(name) if isinstance(holder, dict) else None
             if isinstance(ids, list) and ids and all(type(one) is int for one in ids):
                 self._ids.extend(ids)
                 return
         logprobs = choice.get("logprobs") if choice is not None else None
-        entries = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+        entries = logprobs.get("content") if isinstance(logprobs, dict) else None
         for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, Mapping) and type(entry.get("id")) is int:
+            if isinstance(entry, dict) and type(entry.get("id")) is int:
                 self._ids.append(entry["id"])
                 self._texts.append(_bytes(entry.get("bytes")))
 

@@ -15,8 +15,15 @@ import msgspec
 from hitrate.core.model import Reading, Reply, StreamEvent, Usage
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.targets.dialects import openai_prompt
+from hitrate.targets.dialects.chunk_pattern import ChunkPattern
 from hitrate.targets.dialects.generated_ids import GeneratedIds
-from hitrate.targets.dialects.openai_deltas import MessageBuilder, carries_token, reasoning_text, visible_text
+from hitrate.targets.dialects.openai_deltas import (
+    MessageBuilder,
+    carries_token,
+    first_choice,
+    reasoning_text,
+    visible_text,
+)
 from hitrate.targets.dialects.openai_usage import read_usage
 
 _SERVER_BLOCKS = ("timings", "x_groq", "time_info", "perf_metrics", "metrics")
@@ -85,8 +92,13 @@ class OpenAIChat:
 
     def read_stream(self, events: Sequence[StreamEvent]) -> Reading:
         reader = _Reader()
+        pattern = ChunkPattern()
         ended = False
         for index, event in enumerate(events):
+            text = pattern.text_of(event.data)
+            if text is not None:
+                reader.take_text(text, index)
+                continue
             data = event.data.strip()
             if not data:
                 continue
@@ -105,6 +117,7 @@ class OpenAIChat:
                 reader.take(chunk, index)
             except RecursionError:
                 reader.fault(f"event {index + 1} is nested too deeply to be read")
+            pattern.learn(data, chunk)
         return reader.reading(ended=ended)
 
 
@@ -167,14 +180,22 @@ class _Reader:
     def fault(self, text: str) -> None:
         self._faults.append(text)
 
-    def take(self, answer: Mapping[str, Any], index: int | None) -> None:
+    def take_text(self, text: str, index: int) -> None:
+        """Take a chunk that differs from the last one only in its text."""
+        self._builder.add_text(text)
+        if text:
+            self._token_events.append(index)
+            if self._first_content is None:
+                self._first_content = index
+
+    def take(self, answer: dict[str, Any], index: int | None) -> None:
         """`index` is the event's, None for a plain reply."""
         for name in _REPORTS:
-            if answer.get(name) is not None or (name not in self._reports and name in answer):
+            if name in answer and (answer[name] is not None or name not in self._reports):
                 self._reports[name] = answer[name]
         self._model = _text(answer.get("model")) or self._model
         self._id = _text(answer.get("id")) or self._id
-        choice = _first_choice(answer.get("choices"))
+        choice = first_choice(answer.get("choices"))
         self._generated.take(answer, choice)
         if choice is None:
             return
@@ -230,10 +251,3 @@ class _Reader:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _first_choice(choices: Any) -> dict[str, Any] | None:
-    """The choice with index 0; servers that send one choice may leave the index out."""
-    if not isinstance(choices, list):
-        return None
-    return next((one for one in choices if isinstance(one, dict) and not one.get("index")), None)

@@ -20,15 +20,25 @@ _WHOLE = frozenset({"role", "name", "id", "type", "tool_call_id", "signature"})
 _DETAIL_TEXT = frozenset({"text", "summary", "data"})
 
 
+def first_choice(choices: Any) -> dict[str, Any] | None:
+    """The choice with index 0; servers that send one choice may leave the index out."""
+    if isinstance(choices, list):
+        for choice in choices:
+            if isinstance(choice, dict) and not choice.get("index"):
+                return choice
+    return None
+
+
 def visible_text(content: Any) -> str:
     """The text a user sees of a `content`: the string itself, or the text parts of a list (Mistral)."""
-    return _text_of_parts(content, "text")
+    return content if isinstance(content, str) else _text_of_parts(content, "text")
 
 
 def reasoning_text(message: Mapping[str, Any]) -> str:
     """The reasoning of a message or delta, from the first spelling that holds any."""
     for name in REASONING_TEXT:
-        text = visible_text(message.get(name))
+        value = message.get(name)
+        text = visible_text(value) if value else ""
         if text:
             return text
     details = message.get("reasoning_details")
@@ -41,8 +51,6 @@ def reasoning_text(message: Mapping[str, Any]) -> str:
 
 
 def _text_of_parts(content: Any, kind: str) -> str:
-    if isinstance(content, str):
-        return content if kind == "text" else ""
     if not isinstance(content, list):
         return ""
     texts: list[str] = []
@@ -65,9 +73,11 @@ def carries_token(delta: Mapping[str, Any]) -> bool:
 
 def join_surrogates(text: str) -> str:
     """`text` with surrogate pairs, whose halves came in two deltas, as the characters they are. Lone halves stay."""
-    if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text
 
 
 class MessageBuilder:
@@ -105,6 +115,10 @@ class MessageBuilder:
                 self._strings.setdefault(name, []).append(value)
             elif value != "":
                 self._fields[name] = value
+
+    def add_text(self, text: str) -> None:
+        """The same as `add` of a delta with a string as `content`, once such a delta has been added."""
+        self._content.append(text)
 
     def message(self) -> dict[str, Any] | None:
         if not self._fields:

@@ -1,0 +1,78 @@
+"""The chunks of a stream are alike but for their text: once one is decoded, the text of the next can be read alone.
+
+JSON makes this safe. If `before + one string + after` is an object with that string as its text, then so it is with
+any other string in its place, and nothing else in it changes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from hitrate.targets.dialects.openai_deltas import first_choice
+
+_CONTENT = re.compile(rb'"content":\s*("[^"\\]*(?:\\.[^"\\]*)*")')
+_PROBE = "the text of this chunk"
+_REPEATABLE = ("content", "role")
+
+MAX_UNUSED = 3
+"""Patterns in a row that fitted no further chunk before a stream is taken for one whose chunks all differ."""
+
+_decode = msgspec.json.Decoder().decode
+_decode_string = msgspec.json.Decoder(str).decode
+
+
+class ChunkPattern:
+    """`learn` from every chunk that was decoded; `text_of` reads those that follow it and differ in text alone."""
+
+    def __init__(self) -> None:
+        self._before: bytes | None = None
+        self._after = b""
+        self._start = self._stop = 0
+        self._unused = 0
+
+    def text_of(self, data: bytes) -> str | None:
+        """The `delta.content` of a chunk otherwise equal to the one learnt last; None for any other chunk."""
+        if data[: self._start] != self._before or data[self._stop :] != self._after:
+            return None
+        try:
+            text = _decode_string(data[self._start : self._stop])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        self._unused = 0
+        return text
+
+    def learn(self, data: bytes, chunk: dict[str, Any]) -> None:
+        """`chunk` is `data` decoded. One that brings more than text leaves no pattern, since what it brings adds up."""
+        self._before = None
+        text = _only_text(chunk)
+        if not text or text == _PROBE or self._unused >= MAX_UNUSED:
+            return
+        found = _CONTENT.search(data)
+        if found is None:
+            return
+        self._unused += 1
+        before, after = data[: found.start(1)], data[found.end(1) :]
+        try:
+            probed = _decode(b'%b"%b"%b' % (before, _PROBE.encode(), after))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return
+        if _only_text(probed) == _PROBE:  # else the member found belongs to another object
+            self._before, self._after = before, after
+            self._start, self._stop = len(before), -len(after)
+
+
+def _only_text(chunk: dict[str, Any]) -> str | None:
+    """The text of a chunk that, taken once more, would add its text and nothing else: no ids, no calls, no error."""
+    if chunk.get("error") or chunk.get("object") == "error" or chunk.get("tokens") or chunk.get("__verbose"):
+        return None
+    choice = first_choice(chunk.get("choices"))
+    if choice is None or choice.get("logprobs") or choice.get("token_ids"):
+        return None
+    delta = choice.get("delta")
+    if not isinstance(delta, dict) or any(value for name, value in delta.items() if name not in _REPEATABLE):
+        return None
+    text = delta.get("content")
+    return text if isinstance(text, str) else None
