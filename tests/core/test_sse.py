@@ -1,8 +1,11 @@
 """Reads in, events out. A read is written as bytes; its number is its place from 1, its stamp ten times that."""
 
 import random
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hitrate.core.sse import looks_like_events, split_events
 
@@ -106,3 +109,18 @@ def test_random_cuts_change_no_data_and_never_move_a_stamp_before_its_bytes():
 )
 def test_a_stream_is_known_by_its_first_line(body, is_stream):
     assert looks_like_events(body) is is_stream
+
+
+LINES = [b"data: a\n\n", b'data: {"b": 1}\n\n', b"data:c\n\n", b"data: \n\n", b"data: d\ndata: e\n\n", b": ping\n\n"]
+LINES += [b"data: f\r\n\r\n", b"data: g\n", b"\n", b"event: x\ndata: h\n\n", b"data: i", b'{"j": 1}\n\n']
+
+
+@given(
+    lines=st.lists(st.sampled_from(LINES[:2]) | st.sampled_from(LINES), max_size=6),
+    cuts=st.lists(st.integers(0, 80), max_size=4),
+)
+def test_streams_of_plain_lines_are_split_like_any_other(lines, cuts):
+    stream = b"".join(lines)
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    reads = [stream[a:b] for a, b in pairwise(edges)]
+    assert events_of(*reads) == events_of(*reads, b"\n\n: a comment, which no stream of plain lines has")

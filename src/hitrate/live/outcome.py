@@ -15,6 +15,7 @@ import msgspec
 from hitrate.core.model import Reading, StreamEvent, Timing, Usage
 from hitrate.core.sse import looks_like_events, split_events
 from hitrate.live.response import Response, Slice
+from hitrate.targets.dialects import aws_eventstream
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.targets.dialects.openai_chat import error_text
 
@@ -44,7 +45,10 @@ def read_outcome(response: Response, dialect: Dialect) -> Outcome:
     if response.fault is not None and not body:
         return Outcome(_NOTHING, (), response.fault)
     events: Sequence[StreamEvent] = ()
-    if _is_stream(response, body):
+    if dialect.framing == "aws-eventstream" and response.headers.get("content-type", "") == aws_eventstream.CONTENT_TYPE:
+        events = aws_eventstream.split_events(slices)
+        reading = dialect.read_stream(events)
+    elif _is_stream(response, body):
         events = split_events(slices)
         reading = dialect.read_stream(events)
     else:
@@ -61,6 +65,9 @@ def timing_of(response: Response, outcome: Outcome, *, origin_ns: int, origin_un
     def since_written(stamp_ns: int | None) -> float | None:
         return None if stamp_ns is None else (stamp_ns - written_ns) / 1e9
 
+    def read_of(event: int) -> int:
+        return events[event].read
+
     reading, events = outcome.reading, outcome.events
     first = None if reading.first_token is None else events[reading.first_token]
     content = None if reading.first_content is None else events[reading.first_content]
@@ -72,12 +79,8 @@ def timing_of(response: Response, outcome: Outcome, *, origin_ns: int, origin_un
         ttft_s=since_written(first and first.stamp_ns),
         first_content_s=since_written(content and content.stamp_ns),
         total_s=since_written(response.last_ns) if response.complete else None,
-        first_read_tokens=0 if first is None else _tokens_up_to(first.read, reading.token_events, events),
+        first_read_tokens=0 if first is None else bisect_right(reading.token_events, first.read, key=read_of),
     )
-
-
-def _tokens_up_to(read: int, token_events: Sequence[int], events: Sequence[StreamEvent]) -> int:
-    return bisect_right(token_events, read, key=lambda index: events[index].read)
 
 
 def decoded_slices(response: Response) -> tuple[list[Slice], str | None]:
