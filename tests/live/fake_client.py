@@ -28,7 +28,7 @@ class FakeClient:
         self._answers = list(answers) or [{}]
         self._clock = count()
 
-    async def call(self, body, *, session, turn, label, headers):
+    async def call(self, body, *, session, turn, label, headers, model):
         self.sent.append((json.loads(body), session, dict(headers)))
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(answer, BaseException):

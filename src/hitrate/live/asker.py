@@ -131,7 +131,9 @@ class Asker:
                 self._reserved_usd += most
                 try:
                     await self._pace.turn()
-                    call = await self.client.call(body, session=session, turn=turn, label=label, headers=headers)
+                    call = await self.client.call(
+                        body, session=session, turn=turn, label=label, headers=headers, model=self.model
+                    )
                 finally:
                     self._reserved_usd -= most
                 if not self._drop_unaccepted(call):

@@ -21,6 +21,7 @@ from hitrate.live.pool import Pool
 from hitrate.live.request import default_lines, header_lines, length_line, open_head, request_head
 from hitrate.live.response import Response
 from hitrate.live.retry import wait_before_retry
+from hitrate.targets.dialects import aws_eventstream
 from hitrate.targets.dialects.interface import Dialect
 
 REHEARSALS = 8
@@ -31,6 +32,9 @@ _REHEARSED = (
     b'3b\r\ndata: {"id":"r","choices":[{"delta":{"content":"ready"}}]}\n\n\r\n',
     b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n",
 )
+
+
+_ACCEPT = {"sse": "text/event-stream", "aws-eventstream": aws_eventstream.CONTENT_TYPE}
 
 
 class _Asked(msgspec.Struct):
@@ -86,7 +90,7 @@ class Client:
         self._on_wait = on_wait
         self._sleep = sleep
         self._lines = default_lines(self.address.host_header) | header_lines(headers or {})
-        self._heads = {stream: self._head(stream, {}) for stream in (False, True)}
+        self._heads: dict[tuple[str, bool], bytes] = {}
         self._kept_headers = kept_request_headers((headers or {}).items())
         self._secrets = _secrets(headers or {})
         self._decoding = asyncio.Lock()
@@ -129,7 +133,7 @@ class Client:
             response.written_ns = perf_counter_ns()
             for piece in _REHEARSED:
                 response.feed(perf_counter_ns(), piece)
-            self._call_of(_Sent(response, None), b"{}", "", 0, "", {}, ())
+            self._call_of(_Sent(response, None), b"{}", None, "", 0, "", {}, ())
 
     def end_session(self, session: str) -> None:
         """The session makes no further call; its connection may serve others."""
@@ -144,13 +148,16 @@ class Client:
         label: str = "",
         headers: Mapping[str, str] | None = None,
         stream: bool = True,
+        model: str | None = None,
     ) -> Call:
-        """Send `body`, as `Dialect.build` made it, and read the whole reply. `stream` says what the body asks for.
+        """Send `body`, as `Dialect.build` made it, and read the whole reply.
 
-        Never raises for an exchange that failed: the Call holds what came, and the reason in `error`. A session keeps
-        its connection from call to call. TTFT counts from the write of the last try.
+        `stream` says what the body asks for, `model` whom, on wires that name the model in the address. Never raises
+        for an exchange that failed: the Call holds what came, and the reason in `error`. A session keeps its
+        connection from call to call. TTFT counts from the write of the last try.
         """
-        head = self._head(stream, headers) if headers else self._heads[stream]
+        model = _model_in(body) if model is None else model
+        head = self._head(model or "", stream, headers or {})
         wire = b"%b%b%b" % (head, length_line(len(body)), body)
         waits: list[float] = []
         while True:
@@ -161,7 +168,7 @@ class Client:
                 # again, and the stamps of the streams still running would be late by all of it. One a round.
                 async with self._decoding:
                     await asyncio.sleep(0)
-                    return self._call_of(sent, body, session, turn, label, headers or {}, tuple(waits))
+                    return self._call_of(sent, body, model, session, turn, label, headers or {}, tuple(waits))
             self._on_wait(wait, sent.response.status or 0)
             await self._sleep(wait)
             waits.append(wait)
@@ -190,10 +197,17 @@ class Client:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise TargetError(f"{what}: {response.fault or f'the reply is not JSON ({error})'}") from None
 
-    def _head(self, stream: bool, headers: Mapping[str, str]) -> bytes:
-        accept = {"accept": f"Accept: {'text/event-stream' if stream else 'application/json'}"}
-        target = self.address.target_of(self._dialect.path)
-        return open_head("POST", target, self._lines | accept | header_lines(headers))
+    def _head(self, model: str, stream: bool, headers: Mapping[str, str]) -> bytes:
+        """Kept for the next call where a call has no headers of its own."""
+        known = self._heads.get((model, stream))
+        if known is not None and not headers:
+            return known
+        accept = {"accept": f"Accept: {_ACCEPT[self._dialect.framing] if stream else 'application/json'}"}
+        target = self.address.target_of(self._dialect.request_path(model, stream))
+        head = open_head("POST", target, self._lines | accept | header_lines(headers))
+        if not headers:
+            self._heads[model, stream] = head
+        return head
 
     async def _send(self, wire: bytes, session: str) -> _Sent:
         """One exchange. It is repeated, once, if a kept connection turns out to be dead before any byte came back."""
@@ -227,6 +241,7 @@ class Client:
         self,
         sent: _Sent,
         body: bytes,
+        model: str | None,
         session: str,
         turn: int,
         label: str,
@@ -242,7 +257,7 @@ class Client:
             target=self._target,
             dialect=self._dialect.name,
             body=body,
-            model=_model_in(body),
+            model=model,
             session=session,
             turn=turn,
             label=label,

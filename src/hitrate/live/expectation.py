@@ -57,7 +57,7 @@ class RenderedTokens:
         with already, then the reply, then the opening of the answer after it."""
         if call.reply is None:
             return ()
-        alone = json.dumps({"messages": [call.reply.message]}).encode()
+        alone = self._dialect.build(model="", messages=[call.reply.message], markers=None)
         return prompt_tokens(self._dialect.canonical(alone), self._tokenizer)[1:-1]
 
 

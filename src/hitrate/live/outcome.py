@@ -45,7 +45,10 @@ def read_outcome(response: Response, dialect: Dialect) -> Outcome:
     if response.fault is not None and not body:
         return Outcome(_NOTHING, (), response.fault)
     events: Sequence[StreamEvent] = ()
-    if dialect.framing == "aws-eventstream" and response.headers.get("content-type", "") == aws_eventstream.CONTENT_TYPE:
+    if (
+        dialect.framing == "aws-eventstream"
+        and response.headers.get("content-type", "") == aws_eventstream.CONTENT_TYPE
+    ):
         events = aws_eventstream.split_events(slices)
         reading = dialect.read_stream(events)
     elif _is_stream(response, body):

@@ -36,14 +36,14 @@ async def connected(
     on_wait: Callable[[float, int], None] = lambda seconds, status: None,
 ) -> AsyncIterator[Client]:
     """A client with open connections. Raises Unreachable, with the command that starts the target."""
-    sent_headers = dict(headers)
-    if key is not None and not any(name.lower() == "authorization" for name in headers):
-        sent_headers["Authorization"] = f"Bearer {key}"
+    dialect = dialect_called(target.dialect)
+    given = {name.lower() for name in headers}
+    own = {} if key is None else dialect.auth_headers(key)
     client = Client(
         require_base_url(target),
         target=target.name,
-        dialect=dialect_called(target.dialect),
-        headers=sent_headers,
+        dialect=dialect,
+        headers={name: value for name, value in own.items() if name.lower() not in given} | dict(headers),
         timeout_s=timeout_s,
         on_wait=on_wait,
     )

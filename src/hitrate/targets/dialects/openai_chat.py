@@ -17,6 +17,7 @@ from hitrate.core.prompt import CanonicalPrompt
 from hitrate.targets.dialects import openai_prompt
 from hitrate.targets.dialects.chunk_pattern import ChunkPattern
 from hitrate.targets.dialects.generated_ids import GeneratedIds
+from hitrate.targets.dialects.interface import Dialect, Markers
 from hitrate.targets.dialects.openai_deltas import (
     MessageBuilder,
     carries_token,
@@ -34,8 +35,8 @@ _REPORTS = ("usage", *_SERVER_BLOCKS)
 _decode = msgspec.json.Decoder().decode
 
 
-class OpenAIChat:
-    """Implements `Dialect`. A member that is None in `extra` is left out, also one that would be sent by default."""
+class OpenAIChat(Dialect):
+    """A member that is None in `extra` is left out, also one that would be sent by default."""
 
     name = "openai-chat"
     path = "/chat/completions"
@@ -50,6 +51,7 @@ class OpenAIChat:
         max_tokens: int | None = None,
         temperature: float | None = None,
         extra: Mapping[str, Any] | None = None,
+        markers: Markers | None = "auto",
     ) -> bytes:
         body: dict[str, Any] = {"model": model}
         if tools:
@@ -172,6 +174,7 @@ class _Reader:
         self._reports: dict[str, Any] = {}
         self._token_events: list[int] = []
         self._generated = GeneratedIds()
+        self._slot: int | None = None
         self._first_content: int | None = None
         self._finish_reason: str | None = None
         self._model: str | None = None
@@ -197,6 +200,7 @@ class _Reader:
         self._id = _text(answer.get("id")) or self._id
         choice = first_choice(answer.get("choices"))
         self._generated.take(answer, choice)
+        self._slot = _slot(answer) if self._slot is None else self._slot
         if choice is None:
             return
         if self._reports.get("usage") is None and choice.get("usage") is not None:
@@ -245,8 +249,16 @@ class _Reader:
             model=self._model,
             response_id=self._id,
             token_ids=self._generated.all(output_tokens, self._finish_reason, text),
+            slot=self._slot,
             server_timings=next((block for block in blocks if isinstance(block, dict)), None),
         )
+
+
+def _slot(answer: Mapping[str, Any]) -> int | None:
+    """llama.cpp names it in `__verbose` when asked with `verbose` and `response_fields`."""
+    verbose = answer.get("__verbose")
+    slot = verbose.get("id_slot") if isinstance(verbose, dict) else None
+    return slot if type(slot) is int else None
 
 
 def _text(value: Any) -> str | None:
