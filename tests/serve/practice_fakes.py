@@ -8,11 +8,15 @@ import socket
 import threading
 import zlib
 from contextlib import contextmanager
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from hitrate.serve.practice.caches import cache_maker
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.serve.practice.server import listen, run
 from hitrate.serve.practice.service import Service
+from hitrate.serve.practice.timeline import pace_of, stream, whole_body
+from hitrate.serve.practice.vendors import imitating
+from hitrate.serve.practice.wires import WireTable
 
 
 class WordTokenizer:
@@ -28,6 +32,48 @@ class WordTokenizer:
 def make_service(make_cache=None, **options):
     options = PracticeOptions(**options)
     return Service(options, WordTokenizer(), make_cache or cache_maker(options))
+
+
+def options_as(name, **given):
+    """Options of a server that imitates `name`, with what is given beside it."""
+    return imitating(name, PracticeOptions(**given), given)
+
+
+class Caller:
+    """Speaks to a service without sockets, on the clock `now`, and lets every reply end."""
+
+    def __init__(self, options):
+        self.service = Service(options, WordTokenizer(), cache_maker(options))
+        self.wires = WireTable(self.service.vendor)
+        self.now = 0.0
+
+    def accept(self, path, body, headers=()):
+        path, _, query = path.partition("?")
+        wire, place = self.wires.find(unquote(path))
+        return self.service.accept(
+            wire,
+            body,
+            {"authorization": "Bearer any", **dict(headers)},
+            now=lambda: self.now,
+            read_at=self.now,
+            admitted=lambda: None,
+            place=place,
+            query=dict(parse_qsl(query)),
+        )
+
+    def send(self, path, body, headers=()):
+        """What the server did, and the bytes it answered with, as one body or as a stream."""
+        accepted = self.accept(path, body, headers)
+        answer = self.service.answer(accepted, created=0)
+        pace = pace_of(self.now, accepted.job.first_token_at, 100.0, accepted.faults)
+        if accepted.request.stream:
+            data = b"".join(write.data for write in stream(accepted.wire, answer, pace, accepted.faults))
+        else:
+            data = whole_body(accepted.wire, answer, pace, accepted.faults).data
+        self.service.engine.first_token(accepted.job, now=self.now)
+        self.service.finish(accepted, now=lambda: self.now)
+        self.service.engine.check_integrity()
+        return accepted.job, data.replace(b"\0", b"id") if accepted.wire.id_prefix else data
 
 
 def chat_body(*contents, model="practice", **members):
@@ -47,7 +93,16 @@ def words(count, start=0):
 @contextmanager
 def serving(**options):
     """The port of a server with the tokenizer of words, in a thread of this process, fast enough for tests."""
-    options = PracticeOptions(port=0, **{"base_ms": 1, "prefill_rate": 1e6, "decode_rate": 1e4, **options})
+    with serving_options(PracticeOptions(port=0, **FAST | options)) as base_url:
+        yield urlsplit(base_url).port
+
+
+FAST = {"base_ms": 1, "prefill_rate": 1e6, "decode_rate": 1e4}
+
+
+@contextmanager
+def serving_options(options):
+    """The base URL of such a server."""
     is_ready = threading.Event()
     handles = []
 
@@ -59,7 +114,7 @@ def serving(**options):
     thread.start()
     assert is_ready.wait(20)
     try:
-        yield int(handles[0].base_url.split(":")[2].split("/")[0])
+        yield handles[0].base_url
     finally:
         handles[0].stop()
         thread.join(20)

@@ -67,7 +67,7 @@ def _baseten(model: PracticeModel, context: int | None) -> Listed:
         "cache_read": model.cached_usd_per_mtok,
         "cache_write": model.write_usd_per_mtok,
     }
-    return _with_context(model, context) | {"pricing": _known(prices)}
+    return _with_context(model, context) | {"cost": _known(prices)}
 
 
 def _xai(model: PracticeModel, context: int | None) -> Listed:

@@ -66,6 +66,16 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
+def json_object(value: Any) -> dict[str, Any]:
+    """An object, or the one that a text spells; {} for anything else, such as arguments that were cut off."""
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
 def tools_of(functions: Iterable[Any], schema: str) -> tuple[Tool, ...]:
     """The functions with a name, each with the JSON Schema under `schema`."""
     return tuple(

@@ -63,8 +63,9 @@ def make_reply(
     tool = _tool(request, options)
     if tool is not None:
         return _tool_reply(tool, reasoning, most, f"call_{random.getrandbits(96):024x}", count_tokens)
-    wanted = options.reply_tokens or request.max_tokens or DEFAULT_TOKENS
-    ends_by_itself = options.reply_tokens is not None or request.max_tokens is None
+    asked = None if request.has_to_be_limited else request.max_tokens
+    wanted = options.reply_tokens or asked or DEFAULT_TOKENS
+    ends_by_itself = options.reply_tokens is not None or asked is None
     words, stopped = _until_stop(_words(random, max(1, wanted - len(reasoning))), request.stop)
     pieces = tuple(reasoning + [Piece("text", text) for text in words])
     kept = pieces[:most]

@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from hmac import compare_digest
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from hitrate.caches.breakpoints import BreakpointLease
 from hitrate.caches.interface import PrefixCache
+from hitrate.core.prompt import CanonicalPrompt
 from hitrate.errors import ContextTooSmall, UsageError
 from hitrate.serve.practice.breakpoints import cache_keywords
 from hitrate.serve.practice.cached_objects import CachedObjects
@@ -72,7 +75,9 @@ class Service:
         faults = ActiveFaults(options.faults, self.calls, options.seed)
         self.check_key(wire, headers, query)
         self._check_load(faults, now())
-        request = wire.read(body, place)
+        request = wire.read(body, {**query, **place})
+        if not request.model:
+            request = replace(request, model=options.models[0].name)
         self.check_model(request.model)
         self._check_members(request, headers)
         arriving = self._arriving(request, headers, now())
@@ -103,7 +108,11 @@ class Service:
             job.prompt_tokens,
             job.cached_tokens,
             usage="no-usage" not in faults and (request.include_usage or not request.stream),
-            details="null" if "null-details" in faults else "absent" if "no-details" in faults else self._details(),
+            details="null"
+            if "null-details" in faults
+            else "absent"
+            if "no-details" in faults
+            else self._details(accepted.wire),
             written=self._written(job),
             prefill_s=job.expected_ttft_s or 0.0,
             decode_s=(len(accepted.reply.pieces) - 1) / self.options.decode_rate,
@@ -151,6 +160,11 @@ class Service:
     def count_tokens(self, text: str) -> int:
         return len(self._tokenizer.encode(text))
 
+    def object_tokens(self, prompt: CanonicalPrompt) -> array[int]:
+        """What a prompt that continues this one starts with."""
+        # The last id opens an answer.
+        return array("q", prompt_tokens(prompt, self._tokenizer)[:-1])
+
     def _check_members(self, request: PracticeRequest, headers: Mapping[str, str]) -> None:
         """Raises Refused for what the imitated vendor does not take."""
         if self.vendor is None:
@@ -166,16 +180,17 @@ class Service:
         tokens, ends = rendered(request.prompt, self._tokenizer)
         if request.cached_object is not None:
             tokens = [*self.objects.tokens(request.cached_object, request.model, now), *tokens]
-        return RoutingRequest(
-            array("q", tokens),
-            affinity_of(request, headers, self.vendor),
-            namespace_of(request, self.vendor),
-            cache_keywords(self._cache_model, request, ends, self._lifetimes),
-        )
+        affinity = affinity_of(request, headers, self.vendor)
+        namespace = namespace_of(request, self.vendor)
+        if affinity is None and self.vendor is not None and self.vendor.caches_only_with_affinity:
+            namespace = (*namespace, f"call {self.calls}")
+        keywords = cache_keywords(self._cache_model, request, ends, self._lifetimes)
+        return RoutingRequest(array("q", tokens), affinity, namespace, keywords)
 
-    def _details(self) -> str:
-        told = self.vendor is None or (self.vendor.details_flag is not None and self.options.cache_report)
-        return "full" if told or self.vendor is None else self.vendor.details
+    def _details(self, wire: Wire) -> str:
+        if self.vendor is None or wire.name != "openai-chat":
+            return "full"
+        return "full" if self.vendor.details_flag and self.options.cache_report else self.vendor.details
 
     def _written(self, job: Job) -> dict[str, int] | None:
         if not isinstance(job.lease, BreakpointLease):

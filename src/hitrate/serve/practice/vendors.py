@@ -42,7 +42,8 @@ class Vendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     wires: tuple[str, ...]
     """Names in `hitrate.serve.practice.wires`, the main one first."""
     base_path: str = "/v1"
-    """Ahead of the wires' paths; "/v1" and none at all are answered, too."""
+    """Ahead of the wires' paths, and in the address that the server tells; "/v1" and none at all are answered, too."""
+    other_base_paths: tuple[str, ...] = ()
     models: tuple[PracticeModel, ...]
     options: dict[str, Any] = {}
     """Members of `PracticeOptions` that differ from its defaults."""
@@ -51,6 +52,8 @@ class Vendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     required_headers: tuple[str, ...] = ()
     affinity: tuple[str, ...] = ()
     """Knobs that name a session, the one that wins first: "body:NAME" or "header:name"."""
+    caches_only_with_affinity: bool = False
+    """Requests without a session's key use no cache."""
     isolation: tuple[str, ...] = ()
     """Members of the body that part the cache."""
     usage: dict[str, str] = {}
@@ -60,7 +63,7 @@ class Vendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stream_usage: Literal["asked", "always", "in choice"] = "asked"
     """Chat completions: in a last chunk when asked for; in the chunk that ends the reply; or in that chunk's choice."""
     details: Literal["full", "null", "absent"] = "full"
-    """How cached tokens are reported: as counts, as null, or not at all."""
+    """Chat completions: how cached tokens are reported, as counts, as null, or not at all."""
     details_flag: str | None = None
     """The engine's own flag that turns the counts on; `--cache-report` stands for it here."""
     headers: dict[str, str] = {}

@@ -52,6 +52,7 @@ class Tool(Struct, frozen=True):
 
 class PracticeRequest(Struct, frozen=True, kw_only=True):
     model: str
+    """"" on a wire that needs none: the server's first."""
     prompt: CanonicalPrompt
     sent: dict[str, Any] = {}
     """The body."""
@@ -59,6 +60,8 @@ class PracticeRequest(Struct, frozen=True, kw_only=True):
     include_usage: bool = False
     """Usage was asked for in a stream, or needs no asking."""
     max_tokens: int | None = None
+    has_to_be_limited: bool = False
+    """The wire wants a `max_tokens` with every request, so that a high one does not ask for a long reply."""
     stop: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
     wanted_tool: Tool | None = None
@@ -132,6 +135,7 @@ class Answer(NamedTuple):
 class Wire(Protocol):
     """Members with a body here are defaults: a class that names `Wire` as its base has them."""
 
+    name: str
     path: str
     """Regular expression for the path behind the server's base path; named groups are handed to `read`."""
     id_prefix: bytes = b""
@@ -145,7 +149,8 @@ class Wire(Protocol):
         return bearer_key(headers)
 
     def read(self, body: bytes, place: Mapping[str, str]) -> PracticeRequest:
-        """Raises Refused on a body that the server cannot follow. `place` are the groups of `path`."""
+        """Raises Refused on a body that the server cannot follow. `place` are the groups of `path`,
+        and the query."""
         ...
 
     def sent_back(self, reply: Reply) -> CanonicalPrompt:

@@ -18,6 +18,7 @@ from hitrate.serve.practice.reading import (
     array_of_objects,
     decode_object,
     first_tool,
+    json_object,
     named_tool,
     objects,
     positive_integer,
@@ -60,6 +61,7 @@ _ROLES = ("user", "assistant", "system")
 
 
 class AnthropicMessages(Wire):
+    name = "anthropic-messages"
     path = "/messages"
     id_prefix = b"msg"
 
@@ -87,6 +89,7 @@ class AnthropicMessages(Wire):
             stream=sent.get("stream") is True,
             include_usage=True,
             max_tokens=max_tokens,
+            has_to_be_limited=True,
             stop=texts(sent, "stop_sequences"),
             tools=tools,
             wanted_tool=_wanted_tool(choice, tools),
@@ -146,19 +149,10 @@ def _blocks(reply: Reply) -> list[dict[str, Any]]:
         blocks.append({"type": "thinking", "thinking": reply.reasoning, "signature": signature})
     if reply.tool_call is not None:
         call = reply.tool_call
-        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": _input(call.arguments)})
+        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": json_object(call.arguments)})
     elif any(piece.kind == "text" for piece in reply.pieces):
         blocks.append({"type": "text", "text": reply.text})
     return blocks
-
-
-def _input(arguments: str) -> dict[str, Any]:
-    """What a tool's input is worth where max_tokens may have cut it off."""
-    try:
-        value = msgspec.json.decode(arguments or b"{}")
-    except msgspec.DecodeError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 _EMPTY: dict[str, dict[str, Any]] = {
@@ -212,17 +206,15 @@ def _usage(answer: Answer) -> dict[str, Any]:
     if answer.details == "absent":
         return {"input_tokens": answer.prompt_tokens}
     if answer.details == "null":
-        counters = {"cache_creation_input_tokens": None, "cache_read_input_tokens": None}
-        return {"input_tokens": answer.prompt_tokens, **counters}
-    usage: dict[str, Any] = {
-        "input_tokens": answer.fresh_tokens,
-        "cache_creation_input_tokens": answer.written_tokens,
-        "cache_read_input_tokens": answer.cached_tokens,
-    }
-    if answer.written is not None and "5m" in answer.written:
-        lifetimes = {f"ephemeral_{name}_input_tokens": answer.written.get(name, 0) for name in ("5m", "1h")}
-        usage["cache_creation"] = lifetimes
-    return usage
+        return {"input_tokens": answer.prompt_tokens, "cache_read_input_tokens": None}
+    usage: dict[str, Any] = {"input_tokens": answer.fresh_tokens, "cache_read_input_tokens": answer.cached_tokens}
+    if answer.written is None:
+        return usage
+    usage["cache_creation_input_tokens"] = answer.written_tokens
+    if "5m" not in answer.written:
+        return usage
+    by_lifetime = {f"ephemeral_{name}_input_tokens": answer.written.get(name, 0) for name in ("5m", "1h")}
+    return usage | {"cache_creation": by_lifetime}
 
 
 def _joined(messages: list[dict[str, Any]]) -> Iterator[str]:

@@ -46,6 +46,7 @@ _OWN_USAGE = {"usage.prompt_tokens_details.cached_tokens": "cached"}
 
 
 class OpenAIChat(Wire):
+    name = "openai-chat"
     path = "/chat/completions"
     id_prefix = b"chatcmpl"
     end_mark = Event(b"[DONE]")

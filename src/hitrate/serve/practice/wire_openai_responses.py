@@ -44,6 +44,7 @@ _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
 class OpenAIResponses(Wire):
+    name = "openai-responses"
     path = "/responses"
     id_prefix = b"resp"
 

@@ -45,8 +45,8 @@ class WireTable:
     """Finds the wire of a path: behind the vendor's base path, behind /v1, or behind none."""
 
     def __init__(self, vendor: Vendor | None) -> None:
-        base = OWN_BASE_PATH if vendor is None else vendor.base_path
-        bases = "|".join(re.escape(path) for path in dict.fromkeys((base, OWN_BASE_PATH, "")))
+        told = () if vendor is None else (vendor.base_path, *vendor.other_base_paths)
+        bases = "|".join(re.escape(path) for path in dict.fromkeys((*told, OWN_BASE_PATH, "")))
         wires = [make_wire(name, vendor) for name in (OWN_WIRES if vendor is None else vendor.wires)]
         self.main = wires[0]
         self._patterns = [(re.compile(f"(?:{bases})(?:{wire.path})"), wire) for wire in wires]
