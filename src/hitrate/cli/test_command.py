@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 @click.option(
     "--sessions", type=click.IntRange(min=1), default=1, show_default=True, help="Also run this many at once."
 )
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    help="At most this many of the sessions call at once; 1: they take turns.",
+)
 @click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Do everything this often.")
 @click.option(
     "--pad", callback=numbers, metavar="N,N,...", help="Find the granularity: the same prompt twice at these lengths."
@@ -44,6 +49,7 @@ def test(
     tools_file: str | None,
     turns: int,
     sessions: int,
+    concurrency: int | None,
     repeat: int,
     pad: tuple[int, ...],
     tool_results: str | None,
@@ -84,7 +90,7 @@ def test(
     )
     keeper = Keeper(options.store)
     with started(target, base_url=base_url, key_variable=key_variable, practice=values) as start:
-        plan = script.plan(turns, sessions, repeat)
+        plan = script.plan(turns, sessions, repeat, concurrency)
         progress = Progress(plan.calls + 2 * len(pad))
         result, measured = run_test(start, options, plan, script, pad, keeper, progress)
     code = finish(result, keeper, measured, output, html_file)
@@ -133,7 +139,7 @@ class ScriptOptions:
         self._frozen = frozen_sessions(replay) if replay is not None else None
         self._heads: dict[str, str] = {}
 
-    def plan(self, turns: int, sessions: int, repeat: int) -> MultiTurnPlan:
+    def plan(self, turns: int, sessions: int, repeat: int, concurrency: int | None = None) -> MultiTurnPlan:
         from hitrate.errors import UsageError
         from hitrate.live.multi_turn import MultiTurnPlan
 
@@ -141,7 +147,7 @@ class ScriptOptions:
             if not self._frozen:
                 raise UsageError("--replay: that run has no turns to send again")
             turns, sessions = len(self._frozen[0]), 1
-        return MultiTurnPlan(turns=turns, sessions=sessions, repeat=repeat)
+        return MultiTurnPlan(turns=turns, sessions=sessions, repeat=repeat, concurrency=concurrency)
 
     def script_for(self, asker: Asker, options: RunOptions) -> ScriptFor:
         """Sessions of one run share their opening; without a knob a line with a nonce keeps runs apart."""
@@ -172,7 +178,7 @@ class ScriptOptions:
         return Size(
             calls=plan.calls + 2 * len(pad),
             prompt_tokens=a_session * (plan.calls // plan.turns) + pads,
-            connections=plan.sessions,
+            connections=min(plan.sessions, plan.concurrency or plan.sessions),
         )
 
 

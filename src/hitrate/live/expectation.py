@@ -149,7 +149,7 @@ def _timed(call: Call, source: TokenSource) -> TimedCall:
     sent = timing.sent_at_s
     first = sent + timing.ttft_s
     done = first if timing.total_s is None else sent + timing.total_s
-    return TimedCall(sent, first, done, *source.tokens(call), slot=call.reply.slot)
+    return TimedCall(sent, first, done, *source.tokens(call), slot=call.reply.slot, session=call.session)
 
 
 def _at_once(call: TimedCall) -> float | None:

@@ -15,11 +15,15 @@ from hitrate.live.conversation import Script
 
 
 class MultiTurnPlan(Struct, frozen=True, kw_only=True):
-    """`sessions` above 1 adds a parallel run beside the sequential one; each is done `repeat` times."""
+    """`sessions` above 1 adds a parallel run beside the sequential one; each is done `repeat` times.
+
+    Of the sessions of a parallel run at most `concurrency` have a call under way (None: all); with 1 they take turns.
+    """
 
     turns: int = 5
     sessions: int = 1
     repeat: int = 1
+    concurrency: int | None = None
 
     @property
     def calls(self) -> int:
@@ -57,11 +61,12 @@ async def run_multi_turn(
         for run, sessions in plan.runs():
             isolation = isolation_for(run)
             tasks = []
+            places = asyncio.Semaphore(plan.concurrency or sessions)
             async with asyncio.TaskGroup() as group:
                 for session in range(1, sessions + 1):
                     name = f"{session_prefix}-{run.replace('#', '-')}-{session}"
                     script = script_for(run, session)
-                    session_run = _session(asker, script, plan.turns, run=run, name=name, isolation=isolation)
+                    session_run = _session(asker, script, plan.turns, places, run=run, name=name, isolation=isolation)
                     tasks.append(group.create_task(session_run))
             warnings += [said for task in tasks if (said := task.result()) is not None]
     except* BudgetSpent as spent:
@@ -109,14 +114,22 @@ def interrupted(calls: Sequence[Call]) -> str:
 
 
 async def _session(
-    asker: Asker, script: Script, turns: int, *, run: str, name: str, isolation: str | None
+    asker: Asker,
+    script: Script,
+    turns: int,
+    places: asyncio.Semaphore,
+    *,
+    run: str,
+    name: str,
+    isolation: str | None,
 ) -> str | None:
     """Why the session ended before its last turn, where the script could not go on with what was answered."""
     for turn in range(1, turns + 1):
         messages = script.messages(turn)
         if messages is None:
             return None
-        call = await asker.ask(messages, script.tools, session=name, turn=turn, label=run, isolation=isolation)
+        async with places:  # first come, first served, so that sessions take turns
+            call = await asker.ask(messages, script.tools, session=name, turn=turn, label=run, isolation=isolation)
         try:
             script.answered(call.reply if call.error is None else None)
         except UsageError as error:

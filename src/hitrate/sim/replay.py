@@ -15,6 +15,7 @@ class TimedCall(NamedTuple):
     """One call's tokens and moments, in seconds on one clock. `first_token` None: the call gave no token.
 
     `slot` is the slot the engine says it used; it tells in which order overlapping calls were taken, nothing else.
+    Calls of one `session` never overlap.
     """
 
     sent: float
@@ -24,7 +25,12 @@ class TimedCall(NamedTuple):
     generated: Sequence[int] = ()
     namespace: object = None
     slot: int | None = None
+    session: str = ""
 
+
+LATEST_OVERTAKING_S = 0.02
+"""A busy server reads requests in another order than they were written, and a busy client the ends of replies, by up
+to about this."""
 
 _FIRST_TOKEN, _DONE, _SENT = 0, 1, 2
 """At equal moments a reply ends before another call begins, as it does for a client that sends turn after turn."""
@@ -41,6 +47,7 @@ def expected_cached_tokens(
 
     Moments are a client's, so those within `simultaneous_s` of each other may have come in any order at the engine:
     calls sent together are taken in the order that fits the slots they used, else in the order they were answered.
+    Where the slots say so, a call also overtakes others that were sent up to `LATEST_OVERTAKING_S` before it.
     """
     replay = _Replay(calls, cache, simultaneous_s)
     replay.run()
@@ -52,7 +59,6 @@ class _Replay:
         self.expected: list[int | None] = [None] * len(calls)
         self._calls = calls
         self._cache = cache
-        self._simultaneous_s = simultaneous_s
         self._leases: dict[int, Lease] = {}
         self._waiting: deque[int] = deque()
         self._groups = _groups(calls, simultaneous_s)
@@ -63,11 +69,20 @@ class _Replay:
         while self._events:
             now, kind, number = heapq.heappop(self._events)
             if kind == _SENT:
-                self._arrive(list(self._groups[number][1]), now)
+                self._arrive(self._groups[number][1], now)
             elif kind == _FIRST_TOKEN and number in self._leases:
                 self._cache.publish(self._leases[number], now=now)
             elif kind == _DONE and number in self._leases:
-                self._end(number, now)
+                self._done(number, now)
+
+    def _done(self, index: int, now: float) -> None:
+        """End a call; before it another one that ended as good as together, if that one's slot went to who waits."""
+        if self._waiting:
+            wanted = self._calls[self._waiting[0]].slot
+            lease = self._leases[index]
+            if isinstance(lease, SlotLease) and wanted not in (None, lease.slot):
+                self._end_of_user_of(self._waiting[0], now)
+        self._end(index, now)
 
     def _arrive(self, group: list[int], now: float) -> None:
         while group:
@@ -75,10 +90,26 @@ class _Replay:
             if index is None and self._end_of_user_of(group[0], now):
                 continue
             if index is None:
+                index = self._overtaking(now)
+            if index is None:
                 index = group[0]
-            group.remove(index)
+            if index in group:
+                group.remove(index)
             if self._waiting or not self._admit(index, now):
                 self._waiting.append(index)
+
+    def _overtaking(self, now: float) -> int | None:
+        """A call written a little later that fits the slot it used now, taken out of its group; None if none does."""
+        if self._waiting:
+            return None
+        busy = {self._calls[index].session for index in self._leases}
+        for _, later in self._groups:
+            for index in later:
+                call = self._calls[index]
+                if now < call.sent <= now + LATEST_OVERTAKING_S and call.session not in busy and self._fits(index):
+                    later.remove(index)
+                    return index
+        return None
 
     def _fits(self, index: int) -> bool:
         """Whether the cache would now give the call the slot that it used."""
@@ -88,11 +119,11 @@ class _Replay:
         return self._cache.slot_for(call.prompt, namespace=call.namespace) == call.slot
 
     def _end_of_user_of(self, index: int, now: float) -> bool:
-        """End the call that holds this call's slot, if the client saw its end within `simultaneous_s` from now."""
+        """End the call that holds this call's slot, if the client saw its end within `LATEST_OVERTAKING_S` from now."""
         slot = self._calls[index].slot
         for user, lease in self._leases.items():
             if slot is not None and isinstance(lease, SlotLease) and lease.slot == slot:
-                if self._calls[user].done > now + self._simultaneous_s:
+                if self._calls[user].done > now + LATEST_OVERTAKING_S:
                     return False
                 self._end(user, now)
                 return True
@@ -111,8 +142,11 @@ class _Replay:
 
     def _end(self, index: int, now: float) -> None:
         self._cache.finish(self._leases.pop(index), self._calls[index].generated, now=now)
-        while self._waiting and self._admit(self._waiting[0], now):
-            self._waiting.popleft()
+        while self._waiting:
+            index = next((one for one in self._waiting if self._fits(one)), self._waiting[0])
+            if not self._admit(index, now):
+                break
+            self._waiting.remove(index)
 
 
 def _groups(calls: Sequence[TimedCall], simultaneous_s: float) -> list[tuple[float, list[int]]]:
