@@ -64,7 +64,8 @@ class PracticeApp:
         if self._spelling == "gemini":
             from hitrate.serve.practice.gemini_objects import object_routes
 
-            routes += object_routes(base, self.service, self._wires.main)
+            # The API's versions.
+            routes += object_routes((base, OWN_BASE_PATH), self.service, self._wires.main)
         return routes
 
     async def _models(self, request: Request) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,16 +22,19 @@ from hitrate.targets.dialects.gemini_prompt import canonical
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def object_routes(base: str, service: Service, wire: Wire) -> list[Route]:
+def object_routes(bases: Iterable[str], service: Service, wire: Wire) -> list[Route]:
     handlers = _Handlers(service, wire)
-    one = f"{base}/{{name:path}}"
-    return [
-        Route(f"{base}/cachedContents", handlers.refusing(handlers.create), methods=["POST"]),
-        Route(f"{base}/cachedContents", handlers.refusing(handlers.list)),
-        Route(one, handlers.refusing(handlers.get)),
-        Route(one, handlers.refusing(handlers.update), methods=["PATCH"]),
-        Route(one, handlers.refusing(handlers.delete), methods=["DELETE"]),
-    ]
+    routes = []
+    for base in bases:
+        every, one = f"{base}/cachedContents", f"{base}/cachedContents/{{id}}"
+        routes += [
+            Route(every, handlers.refusing(handlers.create), methods=["POST"]),
+            Route(every, handlers.refusing(handlers.list)),
+            Route(one, handlers.refusing(handlers.get)),
+            Route(one, handlers.refusing(handlers.update), methods=["PATCH"]),
+            Route(one, handlers.refusing(handlers.delete), methods=["DELETE"]),
+        ]
+    return routes
 
 
 class _Handlers:
@@ -83,10 +86,7 @@ class _Handlers:
 
 
 def _name(request: Request) -> str:
-    name: str = request.path_params["name"]
-    if not name.startswith("cachedContents/"):
-        raise Refused(404, f"{request.method} {request.url.path}: Not Found")
-    return name
+    return f"cachedContents/{request.path_params['id']}"
 
 
 def _lifetime(sent: dict[str, Any]) -> float | None:
