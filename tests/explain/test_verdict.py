@@ -181,7 +181,7 @@ def test_nothing_reported_gives_no_rate():
     verdict = judge(seen(rows), TargetFacts(how_to_report="only when started with --enable-prompt-tokens-details"))
     assert (verdict.healthy, verdict.cause) == (None, "not reported")
     assert verdict.text == (
-        "Cached tokens were not reported, so no hit rate can be given. What is known of this target: only when started "
+        "Cached tokens were not reported, so no hit rate can be given. Known of this target's reporting: only when started "
         "with --enable-prompt-tokens-details."
     )
 

@@ -25,6 +25,7 @@ TEST = """\
   "expectation": {
     "rule_set": "vllm-2026-11",
     "basis": "exact",
+    "granularity": null,
     "note": "block 16"
   },
   "turns": [
@@ -156,6 +157,7 @@ BENCH = """\
   "expectation": {
     "rule_set": "vllm-2026-11",
     "basis": "estimated",
+    "granularity": null,
     "note": "block 16"
   },
   "rows": [

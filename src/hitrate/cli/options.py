@@ -80,7 +80,7 @@ target_options = _all(
 
 call_options = _all(
     click.option("--max-tokens", type=click.IntRange(min=1), help="Longest reply; 32 in test, 16 in bench."),
-    click.option("--temperature", type=float, default=0.0, show_default=True),
+    click.option("--temperature", type=float, default=0.0, show_default=True, help="0 where the model takes one."),
     click.option(
         "--affinity",
         default="auto",

@@ -89,7 +89,12 @@ def _practice(calls: Sequence[Call], options: PracticeOptions, dialect: Dialect)
     return Prediction(
         expected=tuple(expected),
         rule=RuleFacts(minimum_tokens=minimum, granularity=options.block_size),
-        expectation=Expectation(rule_set=rule_text(options), basis="exact", note=", ".join(left_out) or None),
+        expectation=Expectation(
+            rule_set=rule_text(options),
+            basis="exact",
+            granularity=None if options.rule == NO_RULE else options.block_size,
+            note=", ".join(left_out) or None,
+        ),
     )
 
 
@@ -106,7 +111,10 @@ def _exact(calls: Sequence[Call], source: TokenSource, rule: RuleSet | None, set
         expected=tuple(expected),
         rule=RuleFacts(minimum_tokens=_minimum(rule, settings), granularity=_step(rule, settings) or 1),
         expectation=Expectation(
-            rule_set=describe(rule, **settings) if rule else "longest-prefix", basis="exact", note=note
+            rule_set=describe(rule, **settings) if rule else "longest-prefix",
+            basis="exact",
+            granularity=_step(rule, settings) or 1,
+            note=note,
         ),
     )
 
@@ -135,7 +143,10 @@ def _estimated(
         expected=tuple(expected),
         rule=RuleFacts(minimum_tokens=minimum, granularity=step, slack_tokens=step + ESTIMATE_SLACK_TOKENS),
         expectation=Expectation(
-            rule_set=describe(rule, **settings) if rule else "longest common prefix", basis="estimated", note=note
+            rule_set=describe(rule, **settings) if rule else "longest common prefix",
+            basis="estimated",
+            granularity=_step(rule, settings),
+            note=note,
         ),
     )
 

@@ -42,6 +42,8 @@ def started(
         target = msgspec.structs.replace(target, base_url=check_base_url(base_url))
     own = target.name == "practice" and base_url is None
     given = explicit_practice_options(click.get_current_context())
+    if "list" in practice.get("practice_faults", ()):
+        raise UsageError("the faults are listed by: hitrate serve --fault list")
     if given and not own:
         raise UsageError(f"{given[0]} is an option of the practice server and goes with the target practice alone")
     if not own:

@@ -30,9 +30,10 @@ REASONS = (
     "only in B",
 )
 
-LEAST_COUNTS_FOR_A_STEP = 3
-"""Distinct cached counts needed before their common divisor is taken for the step: two counts share a large divisor
-by chance too often, and a step taken too large would excuse missed reuse."""
+LEAST_COUNTS_FOR_A_STEP = 5
+"""Distinct cached counts needed before their common divisor is taken for the step, since a step taken too large would
+excuse missed reuse: multiples of a step, n of them, have a larger divisor in common by chance with a probability of
+1 - 1/zeta(n), 17 % for 3 and 3.6 % for 5."""
 
 
 class Side(Struct, frozen=True, kw_only=True):
@@ -47,7 +48,8 @@ class Side(Struct, frozen=True, kw_only=True):
     hit_rate: float | None
     granularity: int | None
     granularity_basis: str | None
-    """"run" if the run measured its step, "counts" if it is the common divisor of its cached counts."""
+    """"run" if the run measured its step, "rule" if the rule that predicts it exactly has it, "counts" if it is the
+    common divisor of its cached counts."""
 
 
 class ComparedCall(Struct, frozen=True, kw_only=True):
@@ -156,6 +158,8 @@ def _seen(result: TestResult | BenchResult) -> dict[tuple[str, int, int], _Seen]
 def _granularity(result: TestResult | BenchResult, seen: Iterable[_Seen]) -> tuple[int | None, str | None]:
     if isinstance(result, TestResult) and result.verdict.granularity:
         return result.verdict.granularity, "run"
+    if result.expectation.basis == "exact" and result.expectation.granularity:
+        return result.expectation.granularity, "rule"
     # A cold call may still report the few tokens of the chat template's head, which are no multiple of the step.
     counts = {row.cached_tokens for row in seen if row.state != "cold" and row.cached_tokens and row.cached_tokens > 0}
     if isinstance(result, TestResult):

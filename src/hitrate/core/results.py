@@ -40,10 +40,12 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
 
 class Expectation(Struct, frozen=True, kw_only=True):
-    """Where `expected_cached_tokens` comes from. `basis` is "exact" (the engine's own tokens) or "estimated"."""
+    """Where `expected_cached_tokens` comes from. `basis` is "exact" (the engine's own tokens) or "estimated";
+    `granularity` is the rule's own step in tokens, None where no rule is known."""
 
     rule_set: str | None = None
     basis: str | None = None
+    granularity: int | None = None
     note: str | None = None
 
 

@@ -129,7 +129,7 @@ def _not_reported(answered: Sequence[TurnRow], facts: TargetFacts) -> Verdict:
         return Verdict(healthy=None, routing_is_a_factor=None, cause="accounting fault", text=text)
     text = "Cached tokens were not reported, so no hit rate can be given."
     if facts.how_to_report:
-        text += f" What is known of this target: {facts.how_to_report}."
+        text += f" Known of this target's reporting: {facts.how_to_report}."
     return Verdict(healthy=None, routing_is_a_factor=None, cause="not reported", text=text)
 
 

@@ -20,6 +20,9 @@ MOST_RECORDS_NAMED = 5
 """Damaged records and remarks that a screen shows; JSON has them all."""
 
 
+_STEP_BASIS = {"run": "measured", "rule": "by its cache rule", "counts": "common divisor of its counts"}
+
+
 class Line(Struct, frozen=True):
     """`kind` is "aggregate", "verdict", "expectation", "measurement", "cost", "note" or "warning"."""
 
@@ -148,7 +151,7 @@ def _comparison_lines(comparison: Comparison) -> Iterator[Line]:
     yield Line("verdict", comparison.text)
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         if side.granularity is not None:
-            basis = "measured" if side.granularity_basis == "run" else "common divisor of its counts"
+            basis = _STEP_BASIS[side.granularity_basis or "counts"]
             yield Line("note", f"{name} credits in steps of {count(side.granularity)} tokens ({basis})")
         if side.rule_set:
             yield Line("expectation", f"{name} expected by {side.rule_set}")
