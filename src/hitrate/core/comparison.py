@@ -34,6 +34,9 @@ LEAST_COUNTS_FOR_A_STEP = 5
 """Distinct cached counts needed before their common divisor is taken for the step, since a step taken too large would
 excuse missed reuse: multiples of a step, n of them, have a larger divisor in common by chance with a probability of
 1 - 1/zeta(n), 17 % for 3 and 3.6 % for 5."""
+LEAST_COUNTS_WITH_GAPS = 3
+"""Enough where it is also known how much of a shared prefix was not credited: the smallest divisor above the largest
+such gap is the smallest step that explains them all."""
 
 
 class Side(Struct, frozen=True, kw_only=True):
@@ -99,6 +102,7 @@ class _Seen(Struct, frozen=True):
     hit_rate: float | None
     ttft_ms: float | None
     state: str
+    expected_cached_tokens: int | None = None
 
 
 def compare(a: TestResult | BenchResult, b: TestResult | BenchResult) -> Comparison:
@@ -150,6 +154,7 @@ def _seen(result: TestResult | BenchResult) -> dict[tuple[str, int, int], _Seen]
             _rate(row.prompt_tokens, row.cached_tokens),
             row.ttft_ms,
             row.state,
+            row.expected_cached_tokens,
         )
         for key, row in rows
     }
@@ -161,9 +166,20 @@ def _granularity(result: TestResult | BenchResult, seen: Iterable[_Seen]) -> tup
     if result.expectation.basis == "exact" and result.expectation.granularity:
         return result.expectation.granularity, "rule"
     # A cold call may still report the few tokens of the chat template's head, which are no multiple of the step.
-    counts = {row.cached_tokens for row in seen if row.state != "cold" and row.cached_tokens and row.cached_tokens > 0}
+    warm = [row for row in seen if row.state != "cold" and row.cached_tokens is not None and row.cached_tokens > 0]
+    counts = {row.cached_tokens or 0 for row in warm}
     if isinstance(result, TestResult):
         counts |= {row.cached_tokens for row in result.pad if row.cached_tokens and row.cached_tokens > 0}
+    # Without a rule the expectation is the whole shared prefix, to the token.
+    gaps = [
+        row.expected_cached_tokens - (row.cached_tokens or 0)
+        for row in warm
+        if row.expected_cached_tokens is not None and result.expectation.granularity is None
+    ]
+    if gaps and len(counts) >= LEAST_COUNTS_WITH_GAPS:
+        common = math.gcd(*counts)
+        step = next((step for step in range(max(1, *gaps, 0) + 1, common + 1) if common % step == 0), None)
+        return (step, "counts") if step is not None else (None, None)
     if len(counts) < LEAST_COUNTS_FOR_A_STEP:
         return None, None
     return math.gcd(*counts), "counts"
