@@ -11,6 +11,11 @@ from hitrate.targets.dialects.openai_chat import OpenAIChat
 PLAIN = b'{"id":"r","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}'
 
 
+def text_of(pattern: ChunkPattern, data: bytes) -> str | None:
+    texts = pattern.texts([StreamEvent(0, 0, PLAIN), StreamEvent(1, 1, data)], 1)
+    return texts[0] if texts else None
+
+
 def learnt(data: bytes) -> ChunkPattern:
     pattern = ChunkPattern()
     pattern.learn(data, json.loads(data))
@@ -40,7 +45,12 @@ def learnt(data: bytes) -> ChunkPattern:
     ],
 )
 def test_the_text_of_a_chunk_that_differs_from_the_learnt_one_in_nothing_else(data, text):
-    assert learnt(PLAIN).text_of(data) == text
+    assert text_of(learnt(PLAIN), data) == text
+
+
+def test_texts_are_read_up_to_the_first_chunk_that_is_not_alike():
+    chunks = [PLAIN.replace(b'"a"', text) for text in (b'"a"', b'"b"', b'""', b"null", b'"c"')]
+    assert learnt(PLAIN).texts([StreamEvent(0, 0, chunk) for chunk in chunks], 1) == ["b", ""]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +63,7 @@ def test_the_text_of_a_chunk_that_differs_from_the_learnt_one_in_nothing_else(da
     ],
 )
 def test_a_pattern_is_learnt(chunk):
-    assert learnt(chunk).text_of(chunk.replace(b'"a"', b'"b"')) == "b"
+    assert text_of(learnt(chunk), chunk.replace(b'"a"', b'"b"')) == "b"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +89,7 @@ def test_a_pattern_is_learnt(chunk):
 def test_a_chunk_that_may_bring_more_than_its_text_is_decoded_each_time(chunk):
     pattern = learnt(PLAIN)
     pattern.learn(chunk, json.loads(chunk))
-    assert (pattern.text_of(chunk), pattern.text_of(PLAIN)) == (None, None)
+    assert (text_of(pattern, chunk), text_of(pattern, PLAIN)) == (None, None)
 
 
 def test_a_stream_whose_chunks_all_differ_is_given_up():
@@ -87,10 +97,10 @@ def test_a_stream_whose_chunks_all_differ_is_given_up():
     chunks = [PLAIN.replace(b'"r"', b'"r%d"' % number) for number in range(MAX_UNUSED + 1)]
     for chunk in chunks[:-1]:
         pattern.learn(chunk, json.loads(chunk))
-    assert pattern.text_of(chunks[MAX_UNUSED - 1]) == "a"
+    assert text_of(pattern, chunks[MAX_UNUSED - 1]) == "a"
     for chunk in chunks:  # that one fitted: from here it is tried again
         pattern.learn(chunk, json.loads(chunk))
-    assert pattern.text_of(chunks[-1]) is None
+    assert text_of(pattern, chunks[-1]) is None
 
 
 TEXTS = ["a", " é", '"content":"x"', "\n", "", "\ud83d", "\ude00", "the text of this chunk"]

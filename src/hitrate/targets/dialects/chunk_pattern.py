@@ -7,10 +7,12 @@ any other string in its place, and nothing else in it changes.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from hitrate.core.model import StreamEvent
 from hitrate.targets.dialects.openai_deltas import first_choice
 
 _CONTENT = re.compile(rb'"content":\s*("[^"\\]*(?:\\.[^"\\]*)*")')
@@ -25,24 +27,31 @@ _decode_string = msgspec.json.Decoder(str).decode
 
 
 class ChunkPattern:
-    """`learn` from every chunk that was decoded; `text_of` reads those that follow it and differ in text alone."""
+    """`learn` from every chunk that was decoded; `texts` reads those that follow it and differ in text alone."""
 
     def __init__(self) -> None:
         self._before: bytes | None = None
         self._after = b""
-        self._start = self._stop = 0
         self._unused = 0
 
-    def text_of(self, data: bytes) -> str | None:
-        """The `delta.content` of a chunk otherwise equal to the one learnt last; None for any other chunk."""
-        if data[: self._start] != self._before or data[self._stop :] != self._after:
-            return None
-        try:
-            text = _decode_string(data[self._start : self._stop])
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        self._unused = 0
-        return text
+    def texts(self, events: Sequence[StreamEvent], start: int) -> list[str]:
+        """The `delta.content` of every event from `start` up to the first that is not like the chunk learnt last."""
+        found: list[str] = []
+        before, after = self._before, self._after
+        if before is None:
+            return found
+        text_start, text_end = len(before), -len(after)
+        for index in range(start, len(events)):
+            data = events[index].data
+            if data[:text_start] != before or data[text_end:] != after:
+                break
+            try:
+                found.append(_decode_string(data[text_start:text_end]))
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                break
+        if found:
+            self._unused = 0
+        return found
 
     def learn(self, data: bytes, chunk: dict[str, Any]) -> None:
         """`chunk` is `data` decoded. One that brings more than text leaves no pattern, since what it brings adds up."""
@@ -61,7 +70,6 @@ class ChunkPattern:
             return
         if _only_text(probed) == _PROBE:  # else the member found belongs to another object
             self._before, self._after = before, after
-            self._start, self._stop = len(before), -len(after)
 
 
 def _only_text(chunk: dict[str, Any]) -> str | None:

@@ -67,9 +67,7 @@ class Counts:
 
 def token_count(value: Any) -> int | None:
     """A count in one of the accepted spellings, None for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         return value if value >= 0 else None
     if isinstance(value, float):
         return int(value) if math.isfinite(value) and value >= 0 and value == int(value) else None
@@ -81,11 +79,11 @@ def token_count(value: Any) -> int | None:
 def look_up(reply: dict[str, Any], path: Path) -> tuple[bool, Any]:
     """Whether the field is there, and its value. A parent that is null counts as a field that is null."""
     value: Any = reply
-    for depth, name in enumerate(path):
+    for name in path:
         if not isinstance(value, dict) or name not in value:
             return False, None
         value = value[name]
         if value is None:
             # `usage: null` on every chunk but the last is no statement about cached tokens; null details are one.
-            return depth == len(path) - 1 or name.endswith("_details"), None
+            return name == path[-1] or name.endswith("_details"), None
     return True, value

@@ -96,30 +96,19 @@ class OpenAIChat(Dialect):
         reader = _Reader()
         pattern = ChunkPattern()
         ended = False
-        for index, event in enumerate(events):
-            text = pattern.text_of(event.data)
-            if text is not None:
-                reader.take_text(text, index)
+        position = 0
+        while position < len(events):
+            texts = pattern.texts(events, position)
+            if texts:
+                reader.take_texts(texts, position)
+                position += len(texts)
                 continue
-            data = event.data.strip()
-            if not data:
-                continue
+            data = events[position].data.strip()
             if data == b"[DONE]":
                 ended = True
-                continue
-            chunk, fault = _parse(data)
-            if chunk is None:
-                reader.fault(f"event {index + 1} is {fault}")
-                continue
-            error = error_text(chunk)
-            if error is not None:
-                reader.failed = True
-                reader.fault(f"event {index + 1}: the server sent an error after status 200: {error}")
-            try:
-                reader.take(chunk, index)
-            except RecursionError:
-                reader.fault(f"event {index + 1} is nested too deeply to be read")
-            pattern.learn(data, chunk)
+            elif data:
+                pattern.learn(data, reader.take_event(data, position))
+            position += 1
         return reader.reading(ended=ended)
 
 
@@ -183,13 +172,29 @@ class _Reader:
     def fault(self, text: str) -> None:
         self._faults.append(text)
 
-    def take_text(self, text: str, index: int) -> None:
-        """Take a chunk that differs from the last one only in its text."""
-        self._builder.add_text(text)
-        if text:
-            self._token_events.append(index)
-            if self._first_content is None:
-                self._first_content = index
+    def take_event(self, data: bytes, index: int) -> dict[str, Any]:
+        """The object in an event's data, taken; empty if there was none."""
+        chunk, fault = _parse(data)
+        if chunk is None:
+            self.fault(f"event {index + 1} is {fault}")
+            return {}
+        error = error_text(chunk)
+        if error is not None:
+            self.failed = True
+            self.fault(f"event {index + 1}: the server sent an error after status 200: {error}")
+        try:
+            self.take(chunk, index)
+        except RecursionError:
+            self.fault(f"event {index + 1} is nested too deeply to be read")
+        return chunk
+
+    def take_texts(self, texts: list[str], index: int) -> None:
+        """Take chunks, the first at `index`, that differ from the last one taken in their text alone."""
+        self._builder.add_texts(texts)
+        with_text = [place for place, text in enumerate(texts, index) if text]
+        self._token_events += with_text
+        if with_text and self._first_content is None:
+            self._first_content = with_text[0]
 
     def take(self, answer: dict[str, Any], index: int | None) -> None:
         """`index` is the event's, None for a plain reply."""

@@ -116,9 +116,9 @@ class MessageBuilder:
             elif value != "":
                 self._fields[name] = value
 
-    def add_text(self, text: str) -> None:
-        """The same as `add` of a delta with a string as `content`, once such a delta has been added."""
-        self._content.append(text)
+    def add_texts(self, texts: list[str]) -> None:
+        """As `add` of one delta a text, which is its `content`, once such a delta has been added."""
+        self._content.extend(texts)
 
     def message(self) -> dict[str, Any] | None:
         if not self._fields:
