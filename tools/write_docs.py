@@ -30,7 +30,10 @@ from hitrate.cli.group import COMMANDS, hitrate
 from hitrate.cli.options import call_options, output_options, store_option, target_options
 from hitrate.cli.practice_options import practice_options
 from hitrate.logs.sniff import READERS
+from hitrate.serve.practice.caches import rule_text
 from hitrate.serve.practice.faults import KINDS
+from hitrate.serve.practice.options import PracticeOptions
+from hitrate.serve.practice.vendors import imitating, vendor, vendor_names
 from hitrate.sim.routing.registry import policy_names
 from hitrate.targets.dialects import dialect
 from hitrate.targets.dialects import names as dialect_names
@@ -289,6 +292,18 @@ def faults() -> str:
     return table(("fault", "what happens", "settings and defaults"), rows)
 
 
+def imitated() -> str:
+    def row(name: str) -> tuple[object, ...]:
+        found = vendor(name)
+        options = imitating(name, PracticeOptions(), ())
+        knobs = [*found.affinity, *(f"{member} (cold)" for member in found.isolation)]
+        wires = ", ".join(map(code, found.wires))
+        return code(name), wires, code(found.base_path), rule_text(options), ", ".join(map(code, knobs)), found.note
+
+    heads = ("`--as`", "wires", "base path", "cache rule", "knobs that have an effect", "what is chosen, not published")
+    return table(heads, map(row, vendor_names()))
+
+
 # Formats, errors, store
 
 
@@ -354,6 +369,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "cache-rules": cache_rules,
     "routing-policies": routing_policies,
     "faults": faults,
+    "imitated": imitated,
     "log-formats": log_formats,
     "json-keys": json_keys,
     "error-tree": error_tree,

@@ -11,11 +11,12 @@ from click.testing import CliRunner
 from hitrate.caches.breakpoints import Mark
 from hitrate.caches.rules import RULE_SETS
 from hitrate.cli.practice_options import practice_options, to_arguments, to_options
-from hitrate.cli.serve import parse_model
+from hitrate.cli.serve import parse_model, serve
 from hitrate.errors import UsageError
 from hitrate.serve.practice.caches import best_case_cache, cache_maker, prompt_limit, rule_text
 from hitrate.serve.practice.faults import Fault
 from hitrate.serve.practice.options import PracticeModel, PracticeOptions
+from hitrate.serve.practice.vendors import vendor_names
 
 
 @pytest.mark.parametrize(
@@ -187,3 +188,39 @@ def test_models(text, model):
 def test_models_that_cannot_be_read(text):
     with pytest.raises(UsageError, match="--model"):
         parse_model(text)
+
+
+def test_the_names_that_can_be_imitated_are_listed():
+    result = CliRunner().invoke(serve, ["--as", "list"])
+    assert result.exit_code == 0
+    lines = dict(line.split(None, 1) for line in result.output.splitlines())
+    assert lines["anthropic"] == "anthropic-messages; anthropic-2026-11"
+    assert list(lines) == vendor_names()
+
+
+def imitated(monkeypatch, *arguments):
+    """The options that `hitrate serve` would run with."""
+    found = []
+    monkeypatch.setattr("hitrate.serve.practice.server.run_process", lambda options, ready, **_: found.append(options))
+    CliRunner().invoke(serve, arguments, catch_exceptions=False)
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("--as crusoe", {"rule": "block-chain", "block_size": 64, "rpm_limit": 60, "shared": True}),
+        # A value that happens to be the default was given all the same.
+        ("--as crusoe --rule block-chain --rpm-limit 500", {"block_size": 16, "rpm_limit": 500, "shared": True}),
+        ("--as dynamo --replicas 1 --routing random", {"replicas": 1, "routing": "random", "rule": "vllm-2026-11"}),
+        (
+            "--as anthropic --model claude-haiku-4-5",
+            {"minimum_tokens": 4096, "models": (PracticeModel("claude-haiku-4-5"),)},
+        ),
+        ("--as vllm --cache-report", {"cache_report": True, "imitates": "vllm"}),
+        ("", {"imitates": None, "rule": "block-chain", "block_size": 16}),
+    ],
+)
+def test_what_stands_on_the_command_line_wins_over_the_preset(monkeypatch, arguments, expected):
+    options = imitated(monkeypatch, *arguments.split())
+    assert {name: getattr(options, name) for name in expected} == expected

@@ -51,7 +51,7 @@ def stream(wire: Wire, answer: Answer, pace: Pace, faults: ActiveFaults) -> Iter
     for fault, broken in _BREAKING.items():
         if fault in faults:
             # A reply that is shorter than `after` is struck at its end.
-            at = min(faults[fault]["after"], _last_write(answer, faults))
+            at = min(faults[fault]["after"], _last_write(wire, answer, faults))
             writes = broken(writes, at, wire, faults)
     if "comment" in faults:
         comment = wire.framing.comment(faults)
@@ -90,8 +90,9 @@ def _whole_stream(wire: Wire, answer: Answer, pace: Pace, faults: ActiveFaults) 
     yield Write(pace.token(len(answer.reply.pieces) - 1), frames(closing, faults))
 
 
-def _last_write(answer: Answer, faults: ActiveFaults) -> int:
-    writes = len(answer.reply.pieces) + 1 + ("early-role" in faults and "no-role" not in faults)
+def _last_write(wire: Wire, answer: Answer, faults: ActiveFaults) -> int:
+    opens_early = "early-role" in faults and "no-role" not in faults and bool(wire.opening(answer))
+    writes = len(answer.reply.pieces) + 1 + opens_early
     return (-(-writes // 2) if "merge" in faults else writes) - 1
 
 

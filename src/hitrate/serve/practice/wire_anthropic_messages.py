@@ -65,8 +65,6 @@ class AnthropicMessages(Wire):
     path = "/messages"
     id_prefix = b"msg"
 
-    def __init__(self, vendor: Vendor | None = None) -> None: ...
-
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
         return headers.get("x-api-key") or bearer_key(headers)
 
@@ -135,7 +133,9 @@ class AnthropicMessages(Wire):
         return Event(self.error(refused), b"error")
 
 
-make = AnthropicMessages
+def make(vendor: Vendor | None) -> Wire:
+    """The same in every vendor's manner."""
+    return AnthropicMessages()
 
 
 def _block_kind(piece: Piece) -> str:

@@ -49,8 +49,6 @@ class BedrockConverse(Wire):
     path = r"/model/(?P<model>.+)/(?P<method>converse|converse-stream)"
     framing = AWS_EVENTSTREAM
 
-    def __init__(self, vendor: Vendor | None = None) -> None: ...
-
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
         """A Bedrock API key, or the access key that a signature names."""
         signed = headers.get("authorization", "").partition("Credential=")[2]
@@ -114,7 +112,9 @@ class BedrockConverse(Wire):
         return Event(self.error(refused), b"internalServerException")
 
 
-make = BedrockConverse
+def make(vendor: Vendor | None) -> Wire:
+    """The same in every vendor's manner."""
+    return BedrockConverse()
 
 
 def _tools(config: Mapping[str, Any]) -> tuple[tuple[Tool, ...], Tool | None]:

@@ -27,8 +27,6 @@ class LlamaCpp(Wire):
     name = "llamacpp-completion"
     path = "/completion"
 
-    def __init__(self, vendor: Vendor | None = None) -> None: ...
-
     def read(self, body: bytes, place: Mapping[str, str]) -> PracticeRequest:
         sent = decode_object(body)
         limit = sent.get("n_predict")
@@ -63,7 +61,9 @@ class LlamaCpp(Wire):
         return _encode({"error": error})
 
 
-make = LlamaCpp
+def make(vendor: Vendor | None) -> Wire:
+    """The same in every vendor's manner."""
+    return LlamaCpp()
 
 
 def _ended(answer: Answer) -> dict[str, Any]:
