@@ -161,7 +161,7 @@ def test_a_frozen_conversation_is_sent_as_it_was():
 def test_the_sessions_of_a_stored_run():
     def call(session, turn):
         body = json.dumps({"messages": [f"{session}{turn}"]}).encode()
-        return Call(target="t", dialect="d", body=body, session=session, turn=turn)
+        return Call(target="t", dialect="openai-chat", body=body, session=session, turn=turn)
 
     scripts = frozen_sessions([call("warm-up", 0), call("b", 1), call("a", 1), call("b", 2), call("a", 2)])
     assert [[one.messages(1), one.messages(2)] for one in scripts] == [[["b1"], ["b2"]], [["a1"], ["a2"]]]

@@ -15,11 +15,15 @@ RULE_SETS = {
     "sglang-2026-11",
     "llama.cpp-2026-10",
     "openai-chat-before-gpt-5.6",
+    "openai-2026-09",
+    "anthropic-2026-11",
+    "bedrock-2026-11",
 }
 ON_THIS_MACHINE = {"practice", "llamacpp", "vllm", "sglang", "mlx", "ollama", "lmstudio", "dynamo"}
 PRESETS = """
-azure baseten cerebras crusoe dashscope deepinfra deepseek dynamo fireworks gemini groq llamacpp lmstudio minimax
-mistral mlx moonshot novita ollama openai openrouter practice sglang together vllm xai zai
+anthropic azure baseten bedrock cerebras crusoe dashscope deepinfra deepseek dynamo fireworks gemini gemini-openai groq
+llamacpp lmstudio minimax mistral mlx moonshot novita ollama openai openai-responses openrouter practice sglang together
+vllm xai zai
 """.split()  # noqa: SIM905  a table of names is easier to read so
 
 
@@ -49,7 +53,7 @@ def test_every_preset_is_whole(name, none):
     assert target.source.startswith("https://") or name == "practice"
     assert target.reports_cached != "not known"
     assert dialects.dialect(target.dialect)
-    assert target.rule_set in RULE_SETS
+    assert {target.rule_set, *target.rule_set_by_model.values()} <= RULE_SETS
     if target.tokenizer not in (None, "engine"):
         assert tokenizer(target.tokenizer).name == target.tokenizer
     if name in ON_THIS_MACHINE:
@@ -104,6 +108,39 @@ def test_an_address_is_a_target(url, base_url, none):
 
 
 @pytest.mark.parametrize(
+    ("url", "dialect", "base_url"),
+    [
+        ("http://127.0.0.1:1", "anthropic-messages", "http://127.0.0.1:1/v1"),
+        ("http://127.0.0.1:1/v1/messages", "anthropic-messages", "http://127.0.0.1:1/v1"),
+        ("http://127.0.0.1:1/v1/responses", "openai-responses", "http://127.0.0.1:1/v1"),
+        ("http://127.0.0.1:1", "gemini-generate", "http://127.0.0.1:1/v1beta"),
+        ("http://127.0.0.1:1/", "bedrock-converse", "http://127.0.0.1:1"),
+        ("http://127.0.0.1:1", "llamacpp-completion", "http://127.0.0.1:1"),
+    ],
+)
+def test_a_bare_host_gets_what_its_wire_wants(url, dialect, base_url):
+    assert check_base_url(url, dialect) == base_url
+
+
+@pytest.mark.parametrize(
+    ("model", "rule"),
+    [
+        (None, "openai-chat-before-gpt-5.6"),
+        ("gpt-4.1", "openai-chat-before-gpt-5.6"),
+        ("gpt-5.6-luna", "openai-2026-09"),
+        ("openai/GPT-6", "openai-2026-09"),
+    ],
+)
+def test_the_rule_depends_on_the_model(model, rule, none):
+    assert load("openai", none).rule_set_for(model) == rule
+
+
+def test_a_target_that_can_sign_needs_no_key(none):
+    assert key_for(load("bedrock", none), {}) is None
+    assert key_for(load("bedrock", none), {"AWS_BEARER_TOKEN_BEDROCK": "k"}) == "k"
+
+
+@pytest.mark.parametrize(
     ("url", "fault"),
     [
         ("ftp://x/v1", "no base URL"),
@@ -130,9 +167,9 @@ def test_check_base_url_needs_a_scheme():
         ("firework", "nearest: fireworks"),
         ("OpenAI", "nearest: openai"),
         ("llama.cpp", "nearest: llamacpp"),
-        ("qqq", "known: azure, baseten"),
-        ("../../etc/passwd", "known: azure"),
-        ("", "known: azure"),
+        ("qqq", "known: anthropic, azure"),
+        ("../../etc/passwd", "known: anthropic"),
+        ("", "known: anthropic"),
     ],
 )
 def test_unknown_names_get_the_nearest(name, hint, none):

@@ -125,10 +125,10 @@ async def measure(
     progress: Progress,
 ) -> Measured:
     """Open the target, warm up, do `work` with an Asker, and gather what came. Raises HitrateError on refusal."""
-    check_rule(started, options.rule_set, options.rule_settings)
+    check_rule(started, options.rule_set, options.rule_settings, options.model)
     target = started.target
     if options.cold == "nonce":
-        target = replace(target, cold_knob=None)
+        target = replace(target, cold_knob=None, cold_without_markers=False)
     opening = open_target(
         target,
         key=started.key,
@@ -139,6 +139,7 @@ async def measure(
     )
     async with opening as opened:
         model = choose_model(opened, options.model)
+        check_rule(started, options.rule_set, options.rule_settings, model)
         price = choose_price(opened, model, options.price)
         said = check_budget(
             target.name, size.calls, size.prompt_tokens, size.calls * options.max_tokens, price, options.budget

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from hitrate.caches.interface import PrefixCache
 from hitrate.caches.radix import RadixCache
-from hitrate.caches.rules import RuleSet, describe, make_cache, rule_set
+from hitrate.caches.rules import RuleSet, describe, make_cache, minimum_tokens, rule_set
+from hitrate.cli.places import can_place, places_by
 from hitrate.cli.started import Started
 from hitrate.core.model import Call
 from hitrate.core.results import Expectation
@@ -46,8 +47,11 @@ def predict(
     """
     if started.practice is not None and rule_name is None:
         return _practice(calls, started.practice, dialect)
-    name = rule_name or started.target.rule_set
+    model = next((call.model for call in calls if call.model), None)
+    name = rule_name or started.target.rule_set_for(model)
     rule = rule_set(name) if name else None
+    if rule is not None:
+        settings = {**_of_model(rule, model), **settings}
     if started.target.tokenizer == "engine" and started.target.base_url is not None:
         source = EngineTokens(started.target.base_url)
         try:
@@ -56,13 +60,23 @@ def predict(
             note = f"the engine's own tokens could not be had: {error.message}"
             return _estimated(calls, dialect, rule, settings, note)
     if started.practice is not None:
-        return _exact(calls, RenderedTokens(dialect, tokenizer("o200k"), exact=True), rule, settings)
+        return _exact(calls, _rendered(dialect, rule, exact=True), rule, settings)
     return _estimated(calls, dialect, rule, settings)
 
 
-def check_rule(started: Started, rule_name: str | None, settings: Mapping[str, Any]) -> None:
-    """Before anything is sent: raises UsageError for a rule or a setting that `predict` would refuse."""
-    name = rule_name or (started.target.rule_set if started.practice is None else None)
+def _rendered(dialect: Dialect, rule: RuleSet | None, *, exact: bool) -> RenderedTokens:
+    places_of = places_by(rule, dialect) if rule is not None and can_place(rule) else None
+    return RenderedTokens(dialect, tokenizer("o200k"), exact=exact, places_of=places_of)
+
+
+def _of_model(rule: RuleSet, model: str | None) -> dict[str, int]:
+    minimum = minimum_tokens(rule, model) if model else None
+    return {} if minimum is None else {"minimum_tokens": minimum}
+
+
+def check_rule(started: Started, rule_name: str | None, settings: Mapping[str, Any], model: str | None = None) -> None:
+    """Before any prompt is sent: raises UsageError for a rule or a setting that `predict` would refuse."""
+    name = rule_name or (started.target.rule_set_for(model) if started.practice is None else None)
     if name is not None:
         make_cache(rule_set(name), **settings)
     elif settings:
@@ -77,7 +91,8 @@ def _practice(calls: Sequence[Call], options: PracticeOptions, dialect: Dialect)
     from hitrate.serve.practice.caches import best_case_cache, rule_text
     from hitrate.serve.practice.options import NO_RULE
 
-    source = RenderedTokens(dialect, tokenizer("o200k"), exact=True)
+    rule = None if options.rule == NO_RULE else rule_set(options.rule)
+    source = _rendered(dialect, rule, exact=True)
     expected = expectations(calls, source, lambda: best_case_cache(options))
     minimum = 0 if options.rule == NO_RULE else max(options.minimum_tokens, options.block_size + 1)
     limits = {
@@ -128,7 +143,12 @@ def _estimated(
 ) -> Prediction:
     if rule is not None:
         make_cache(rule, **settings)  # refuses settings that the rule does not have
-    source = RenderedTokens(dialect, tokenizer("o200k"), exact=False)
+        if can_place(rule):
+            return _estimated_by_places(calls, dialect, rule, settings, note)
+        if rule.needs_places:
+            note = f"what {rule.name} serves is in no request: the longest common prefix is what could be had at most"
+            rule = None
+    source = _rendered(dialect, rule, exact=False)
     step = _step(rule, settings) or _common_step(calls) or UNKNOWN_GRANULARITY
     expected = expectations(calls, source, RadixCache, granularity=step if rule is not None else 1)
     minimum = _minimum(rule, settings)
@@ -148,6 +168,23 @@ def _estimated(
             granularity=_step(rule, settings),
             note=note,
         ),
+    )
+
+
+def _estimated_by_places(
+    calls: Sequence[Call], dialect: Dialect, rule: RuleSet, settings: Mapping[str, Any], note: str | None
+) -> Prediction:
+    """By a rule that serves up to the ends of blocks: the tokens are estimated, the places are the request's own."""
+    minimum = _minimum(rule, settings)
+    unlimited = {**settings, "minimum_tokens": 0}  # which is in the engine's tokens, not in those that stand in
+    expected = [
+        Expected(0, wish.shared_tokens) if (wish.cached_tokens or minimum) < minimum else wish
+        for wish in expectations(calls, _rendered(dialect, rule, exact=False), lambda: make_cache(rule, **unlimited))
+    ]
+    return Prediction(
+        expected=tuple(expected),
+        rule=RuleFacts(minimum_tokens=minimum, slack_tokens=ESTIMATE_SLACK_TOKENS),
+        expectation=Expectation(rule_set=describe(rule, **settings), basis="estimated", granularity=1, note=note),
     )
 
 

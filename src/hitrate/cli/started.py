@@ -39,7 +39,7 @@ def started(
     if key_variable is not None:
         target = msgspec.structs.replace(target, key_variable=key_variable, key_required=True)
     if base_url is not None:
-        target = msgspec.structs.replace(target, base_url=check_base_url(base_url))
+        target = msgspec.structs.replace(target, base_url=check_base_url(base_url, target.dialect))
     own = target.name == "practice" and base_url is None
     given = explicit_practice_options(click.get_current_context())
     if "list" in practice.get("practice_faults", ()):

@@ -12,7 +12,7 @@ from hitrate.core.money import Price, call_cost, upper_bound
 from hitrate.live.client import Client
 from hitrate.live.failures import refusal
 from hitrate.live.pace import Pace
-from hitrate.targets.dialects.interface import Dialect
+from hitrate.targets.dialects.interface import Dialect, Markers
 from hitrate.targets.presets import Knob, Target
 
 ADAPTABLE = ("max_tokens", "temperature")
@@ -105,13 +105,15 @@ class Asker:
         turn: int = 0,
         label: str = "",
         isolation: str | None = None,
+        cold: bool = False,
         extra: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
     ) -> Call:
         """One call, whole; failures that may pass come back in the Call, others raise.
 
-        `isolation` is the value for the target's cold knob. Raises HitrateError when the target refuses before it
-        has answered anything, and BudgetSpent before a call that would go over the budget.
+        `isolation` is the value for the target's cold knob; `cold` leaves out the cache breakpoints. Raises
+        HitrateError when the target refuses before it has answered anything, and BudgetSpent before a call that would
+        go over the budget.
         """
         # None drops a member that the wire format would add by itself (Mistral refuses stream_options).
         members: dict[str, Any] = dict.fromkeys(self.target.not_accepted) | {**self._options.extra, **(extra or {})}
@@ -119,13 +121,13 @@ class Asker:
         knob = self._affinity_knob()
         if knob is not None:
             (headers if knob.place == "header" else members)[knob.name] = session
-        cold = self.target.cold_knob
-        if isolation is not None and cold is not None:
-            (headers if cold.place == "header" else members)[cold.name] = isolation
+        cold_knob = self.target.cold_knob
+        if isolation is not None and cold_knob is not None:
+            (headers if cold_knob.place == "header" else members)[cold_knob.name] = isolation
         self._under_way += 1
         try:
             for _ in range(1 + len(ADAPTABLE)):
-                body = self._body(messages, tools, members, max_tokens)
+                body = self._body(messages, tools, members, max_tokens, None if cold else self.target.markers)
                 most = self._most(body)
                 self._check_budget(most)
                 self._reserved_usd += most
@@ -153,8 +155,11 @@ class Asker:
         tools: Sequence[Mapping[str, Any]],
         members: Mapping[str, Any],
         max_tokens: int | None,
+        markers: Markers | None,
     ) -> bytes:
         wanted = self._options.max_tokens if max_tokens is None else max_tokens
+        if wanted is not None:
+            wanted = max(wanted, self.target.least_max_tokens)
         if "max_tokens" in self._dropped:
             wanted = None
         if wanted is not None and self.target.max_tokens_member != "max_tokens":
@@ -168,6 +173,7 @@ class Asker:
             max_tokens=wanted,
             temperature=None if "temperature" in self._dropped else self._options.temperature,
             extra=members,
+            markers=markers,
         )
 
     def _drop_unaccepted(self, call: Call) -> bool:

@@ -127,6 +127,10 @@ async def _part(
     isolation: dict[str, Any] = {"isolation": fixed if by_knob else None}
     head = "" if fixed is None or by_knob else f"Run {fixed}.\n"
     for number, cold in roles(plan.calls, plan.cold_after(order, shape)):
+        if cold and asker.target.cold_without_markers:
+            messages = prompts.opening_shape(number, head)
+            await asker.ask(messages, session=session, turn=number, label=label + "/cold", cold=True)
+            continue
         if cold:
             fresh = nonce(random_source)
             cold_head = "" if by_knob else f"Run {fresh}.\n"

@@ -37,6 +37,10 @@ _REHEARSED = (
 _ACCEPT = {"sse": "text/event-stream", "aws-eventstream": aws_eventstream.CONTENT_TYPE}
 
 
+Sign = Callable[[str, bytes], Mapping[str, str]]
+"""Headers that sign a POST to an address with a body."""
+
+
 class _Asked(msgspec.Struct):
     model: str | None = None
 
@@ -58,7 +62,8 @@ class Client:
     headers that bear on caching (`core.headers`). `timeout_s` bounds a whole exchange, `first_byte_timeout_s` the
     wait for its first byte. A 429, or a 503 that says when to come back, is waited out up to `max_retries` times, if
     the wait asked for is at most `longest_wait_s`; `on_wait(seconds, status)` hears of each. `tls` replaces the
-    default certificate check. `sleep` is a seam for tests.
+    default certificate check. `sign` gives further headers for the address and body of a call, anew for every try.
+    `sleep` is a seam for tests.
     """
 
     def __init__(
@@ -76,6 +81,7 @@ class Client:
         longest_wait_s: float = 120.0,
         on_wait: Callable[[float, int], None] = lambda seconds, status: None,
         tls: ssl.SSLContext | None = None,
+        sign: Sign | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.address = parse_base_url(base_url)
@@ -88,6 +94,7 @@ class Client:
         self._max_retries = max_retries
         self._longest_wait_s = longest_wait_s
         self._on_wait = on_wait
+        self._sign = sign
         self._sleep = sleep
         self._lines = default_lines(self.address.host_header) | header_lines(headers or {})
         self._heads: dict[tuple[str, bool], bytes] = {}
@@ -157,10 +164,10 @@ class Client:
         connection from call to call. TTFT counts from the write of the last try.
         """
         model = _model_in(body) if model is None else model
-        head = self._head(model or "", stream, headers or {})
-        wire = b"%b%b%b" % (head, length_line(len(body)), body)
         waits: list[float] = []
         while True:
+            head = self._head(model or "", stream, headers or {}, body)
+            wire = b"%b%b%b" % (head, length_line(len(body)), body)
             sent = await self._send(wire, session)
             wait = self._wait(sent.response, tries=len(waits) + 1)
             if wait is None:
@@ -197,8 +204,11 @@ class Client:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise TargetError(f"{what}: {response.fault or f'the reply is not JSON ({error})'}") from None
 
-    def _head(self, model: str, stream: bool, headers: Mapping[str, str]) -> bytes:
+    def _head(self, model: str, stream: bool, headers: Mapping[str, str], body: bytes) -> bytes:
         """Kept for the next call where a call has no headers of its own."""
+        if self._sign is not None:
+            target = self.address.target_of(self._dialect.request_path(model, stream))
+            headers = {**headers, **self._sign(f"{self.address}{target}", body)}
         known = self._heads.get((model, stream))
         if known is not None and not headers:
             return known

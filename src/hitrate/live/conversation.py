@@ -206,10 +206,15 @@ class FrozenScript:
 
 
 def frozen_sessions(calls: Sequence[Call]) -> list[FrozenScript]:
-    """One script a session of a stored run, sessions in the order of their first call."""
+    """One script a session of a stored run, sessions in the order of their first call.
+
+    Raises UsageError for a run on another wire than chat completions, whose bodies hold its own kind of messages.
+    """
     by_session: dict[str, list[Call]] = {}
     for call in calls:
         if call.turn:
+            if call.dialect != "openai-chat":
+                raise UsageError(f"only runs on the wire openai-chat can be sent again; this one spoke {call.dialect}")
             by_session.setdefault(call.session, []).append(call)
     return [
         FrozenScript([call.body for call in sorted(session, key=lambda call: call.turn)])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from hitrate.caches.interface import PrefixCache
 from hitrate.caches.radix import RadixCache
@@ -14,18 +15,20 @@ from hitrate.sim.replay import TimedCall, expected_cached_tokens
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.tokens.interface import Tokenizer
 from hitrate.tokens.llamacpp import prompt_token_ids, slot_sizes, tokenize
-from hitrate.tokens.rendering import prompt_tokens
+from hitrate.tokens.rendering import prompt_tokens, rendered
 
 SIMULTANEOUS_S = 0.005
 """Calls written this close together on several connections can be read by a server in any order."""
 
 
 class CallTokens(NamedTuple):
-    """`generated` are the reply's tokens as the engine keeps them behind the prompt."""
+    """`generated` are the reply's tokens as the engine keeps them behind the prompt, `places` further keywords of the
+    cache's `begin`."""
 
     prompt: Sequence[int]
     generated: Sequence[int]
     namespace: object = None
+    places: Mapping[str, Any] = MappingProxyType({})
 
 
 class TokenSource(Protocol):
@@ -40,17 +43,31 @@ class TokenSource(Protocol):
 
 class RenderedTokens:
     """A tokeniser over hitrate's own rendering of the prompt: exact for the practice server, else a measure of how
-    much of a prompt is shared."""
+    much of a prompt is shared.
 
-    def __init__(self, dialect: Dialect, tokenizer: Tokenizer, *, exact: bool) -> None:
+    `places_of` gives, for a call and the positions where its prompt's segments end, the keywords that a rule needs
+    beside tokens.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        tokenizer: Tokenizer,
+        *,
+        exact: bool,
+        places_of: Callable[[Call, Sequence[int]], Mapping[str, Any]] | None = None,
+    ) -> None:
         self.exact = exact
         self.stands_in = not exact
         self._dialect = dialect
         self._tokenizer = tokenizer
+        self._places_of = places_of
 
     def tokens(self, call: Call) -> CallTokens:
         canonical = self._dialect.canonical(call.body)
-        return CallTokens(prompt_tokens(canonical, self._tokenizer), self._generated(call), canonical.namespace)
+        prompt, ends = rendered(canonical, self._tokenizer)
+        found = CallTokens(prompt, self._generated(call), canonical.namespace)
+        return found if self._places_of is None else found._replace(places=self._places_of(call, ends))
 
     def _generated(self, call: Call) -> Sequence[int]:
         """A message renders the same wherever it stands: alone, it is the opening of the answer, which the prompt ends
@@ -100,7 +117,7 @@ def expectations(
     """
     timed = [_timed(call, source) for call in calls]
     expected = expected_cached_tokens(timed, make_cache(), simultaneous_s=SIMULTANEOUS_S)
-    shared = expected_cached_tokens([one._replace(first_token=_at_once(one)) for one in timed], RadixCache())
+    shared = expected_cached_tokens([_as_plain_tokens(one) for one in timed], RadixCache())
     if not source.stands_in:
         return [Expected(cached, best) for cached, best in zip(expected, shared, strict=True)]
     found = []
@@ -149,8 +166,20 @@ def _timed(call: Call, source: TokenSource) -> TimedCall:
     sent = timing.sent_at_s
     first = sent + timing.ttft_s
     done = first if timing.total_s is None else sent + timing.total_s
-    return TimedCall(sent, first, done, *source.tokens(call), slot=call.reply.slot, session=call.session)
+    tokens = source.tokens(call)
+    return TimedCall(
+        sent,
+        first,
+        done,
+        tokens.prompt,
+        tokens.generated,
+        tokens.namespace,
+        slot=call.reply.slot,
+        session=call.session,
+        places=tokens.places,
+    )
 
 
-def _at_once(call: TimedCall) -> float | None:
-    return None if call.first_token is None else call.sent
+def _as_plain_tokens(call: TimedCall) -> TimedCall:
+    """The call as a cache sees it that needs no places and is written at once."""
+    return call._replace(first_token=None if call.first_token is None else call.sent, places={})

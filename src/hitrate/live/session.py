@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from hitrate.core.money import Price, upper_bound
-from hitrate.errors import TargetError, Unreachable, UsageError
-from hitrate.live.client import Client
+from hitrate.errors import KeyMissing, TargetError, Unreachable, UsageError
+from hitrate.live.client import Client, Sign
 from hitrate.targets.dialects import dialect as dialect_called
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.targets.models import Model, parse_models
@@ -35,7 +35,8 @@ async def connected(
     connections: int = 1,
     on_wait: Callable[[float, int], None] = lambda seconds, status: None,
 ) -> AsyncIterator[Client]:
-    """A client with open connections. Raises Unreachable, with the command that starts the target."""
+    """A client with open connections. Raises Unreachable, with the command that starts the target, and KeyMissing
+    where requests would have to be signed and cannot be."""
     dialect = dialect_called(target.dialect)
     given = {name.lower() for name in headers}
     own = {} if key is None else dialect.auth_headers(key)
@@ -46,6 +47,7 @@ async def connected(
         headers={name: value for name, value in own.items() if name.lower() not in given} | dict(headers),
         timeout_s=timeout_s,
         on_wait=on_wait,
+        sign=_signer(target) if target.signing is not None and key is None else None,
     )
     async with client:
         try:
@@ -53,6 +55,20 @@ async def connected(
         except Unreachable as error:
             raise unreachable(target, error.message) from None
         yield client
+
+
+def _signer(target: Target) -> Sign:
+    """Signs as AWS does. Raises KeyMissing when that is not possible here, and before anything is sent."""
+    from hitrate.targets.dialects.bedrock_signing import sign
+
+    try:
+        sign("POST", require_base_url(target), {}, b"")
+    except (KeyMissing, UsageError) as error:
+        raise KeyMissing(
+            f"{target.name} needs a key: {target.key_variable} is not set, and requests cannot be signed "
+            f"({error.message.removesuffix('; nothing was sent')}); nothing was sent"
+        ) from None
+    return lambda url, body: sign("POST", url, {}, body)
 
 
 def unreachable(target: Target, what: str) -> Unreachable:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from hitrate.caches.interface import Lease, PrefixCache
 from hitrate.caches.slots import SlotCache, SlotLease
@@ -15,7 +16,7 @@ class TimedCall(NamedTuple):
     """One call's tokens and moments, in seconds on one clock. `first_token` None: the call gave no token.
 
     `slot` is the slot the engine says it used; it tells in which order overlapping calls were taken, nothing else.
-    Calls of one `session` never overlap.
+    Calls of one `session` never overlap. `places` are further keywords of the cache's `begin`.
     """
 
     sent: float
@@ -26,6 +27,7 @@ class TimedCall(NamedTuple):
     namespace: object = None
     slot: int | None = None
     session: str = ""
+    places: Mapping[str, Any] = MappingProxyType({})
 
 
 LATEST_OVERTAKING_S = 0.02
@@ -131,7 +133,7 @@ class _Replay:
 
     def _admit(self, index: int, now: float) -> bool:
         call = self._calls[index]
-        lease = self._cache.begin(call.prompt, now=now, namespace=call.namespace)
+        lease = self._cache.begin(call.prompt, now=now, namespace=call.namespace, **call.places)
         if lease is None:
             return False
         self._leases[index] = lease

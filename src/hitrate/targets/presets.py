@@ -17,6 +17,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -27,8 +28,13 @@ import platformdirs
 from msgspec import Struct
 
 from hitrate.errors import InputFileError, KeyMissing, UsageError
+from hitrate.targets.dialects.interface import Markers
 
 _PRESETS = resources.files("hitrate.targets").joinpath("presets")
+_BARE_HOST_PATHS = {"gemini-generate": "/v1beta", "bedrock-converse": "", "llamacpp-completion": ""}
+"""What is added to a bare host, by wire format; "/v1" on the others."""
+_ENDPOINTS = ("/chat/completions", "/responses", "/messages")
+"""Taken off the end of an address: people copy them from examples."""
 _PLACE_IN_TOML = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -49,13 +55,21 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Environment variable that holds the key; None: no key is sent."""
     key_required: bool = True
     """False: the key is sent if it is set (an engine started without one takes none)."""
+    signing: Literal["aws"] | None = None
+    """How requests are signed where the key variable is not set; None: they cannot be."""
     dialect: str = "openai-chat"
     affinity: tuple[Knob, ...] = ()
     """Knobs that keep a session on one replica, the preferred one first."""
     cold_knob: Knob | None = None
     """Takes a value of its own per call and keeps the prompt as it is. None: a nonce in the first tokens has to do."""
+    markers: Markers = "auto"
+    """Lifetime of the cache breakpoints that hitrate sets, on wires where nothing is cached without them."""
+    cold_without_markers: bool = False
+    """Whether a call without breakpoints neither reads the cache nor writes to it."""
     rule_set: str | None = None
     """Name of the cache rules that predict the cached tokens; None where they are not published."""
+    rule_set_by_model: dict[str, str] = {}
+    """Other rules of some models, by shell pattern of the id; the first pattern that fits counts."""
     tokenizer: str | None = None
     """A name in `hitrate.tokens`, "engine" for the target's own, None when not known."""
     start_command: str | None = None
@@ -70,10 +84,18 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether a high rate of one prefix sends calls to further machines (OpenAI: above about 15 a minute)."""
     max_tokens_member: str = "max_tokens"
     """The body member that limits the reply."""
+    least_max_tokens: int = 1
+    """The smallest limit of a reply that the target takes."""
     source: str = ""
     date: str = ""
     """When the facts were read, as YYYY-MM-DD."""
     notes: str = ""
+
+    def rule_set_for(self, model: str | None) -> str | None:
+        """The rules of that model; those of the target for one that no pattern fits."""
+        name = (model or "").rpartition("/")[2].lower()
+        found = (rule for pattern, rule in self.rule_set_by_model.items() if fnmatchcase(name, pattern))
+        return next(found, self.rule_set)
 
 
 def user_file() -> Path:
@@ -108,7 +130,7 @@ def load(name_or_url: str, file: Path | None = None) -> Target:
         target = msgspec.convert(table, Target)
         if target.base_url is None:
             return target
-        return msgspec.structs.replace(target, base_url=check_base_url(target.base_url))
+        return msgspec.structs.replace(target, base_url=check_base_url(target.base_url, target.dialect))
     except (msgspec.ValidationError, UsageError) as error:
         raise InputFileError(str(file), f"[{name_or_url}] {error}", line=_line_of(name_or_url, file)) from None
 
@@ -122,7 +144,10 @@ def require_base_url(target: Target) -> str:
 
 
 def key_for(target: Target, environ: Mapping[str, str]) -> str | None:
-    """The key to send, None when none is needed or set. KeyMissing when it is needed; the key is never in the text."""
+    """The key to send, None when none is needed or set, or when requests are signed instead.
+
+    KeyMissing when it is needed; the key is never in the text.
+    """
     if target.key_variable is None:
         return None
     key = environ.get(target.key_variable, "").strip()
@@ -130,7 +155,7 @@ def key_for(target: Target, environ: Mapping[str, str]) -> str | None:
         raise KeyMissing(f"the key in {target.key_variable} holds characters that cannot be sent; nothing was sent")
     if key:
         return key
-    if not target.key_required:
+    if not target.key_required or target.signing is not None:
         return None
     raise KeyMissing(
         f"{target.name} needs a key and {target.key_variable} is not set; nothing was sent",
@@ -138,8 +163,8 @@ def key_for(target: Target, environ: Mapping[str, str]) -> str | None:
     )
 
 
-def check_base_url(url: str) -> str:
-    """A base URL as it is used: no slash or "/chat/completions" at the end, "/v1" added to a bare host.
+def check_base_url(url: str, dialect: str = "openai-chat") -> str:
+    """A base URL as it is used: no slash or endpoint at the end, what the wire format wants added to a bare host.
 
     UsageError when it is no http(s) address or holds a user name or password, which would end up in reports.
     """
@@ -153,8 +178,10 @@ def check_base_url(url: str) -> str:
         raise UsageError("a base URL must not hold a user name or password; put the key into an environment variable")
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
         raise UsageError(f"{url!r} is no base URL; expected something like http://127.0.0.1:8000/v1")
-    path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/")
-    return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
+    path = parts.path.rstrip("/")
+    endpoint = next((one for one in _ENDPOINTS if path.endswith(one)), "")
+    path = path.removesuffix(endpoint).rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}{path or _BARE_HOST_PATHS.get(dialect, '/v1')}"
 
 
 def _from_url(url: str) -> Target:
