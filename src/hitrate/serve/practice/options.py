@@ -69,7 +69,7 @@ class PracticeOptions(Struct, frozen=True, kw_only=True):
 
     models: tuple[PracticeModel, ...] = (DEFAULT_MODEL,)
     reply_tokens: int | None = None
-    """Length of every reply, cut by the request's max_tokens; None: as long as max_tokens allows, else 32."""
+    """Length of every reply, cut by the request's max_tokens; None: see `replies.make_reply`."""
     tool_calls: bool = False
     api_key: str | None = None
     context_limit: int | None = None

@@ -20,6 +20,9 @@ from hitrate.serve.practice.wire import Piece, PracticeRequest, Reply, Tool, Too
 DEFAULT_TOKENS = 32
 """Length of a reply where neither the request nor the server's options say one."""
 
+LONGEST_ASKED = 4096
+"""A higher max_tokens is a limit that a model would not use up."""
+
 FIRST_WORDS = ("The", "This", "That", "Your", "Our", "Each", "Every", "Most", "Some", "Here", "With", "When")
 
 _WORDS = """
@@ -55,7 +58,7 @@ def make_reply(
 ) -> Reply:
     """The reply to a prompt of these tokens. `room` is what the context has left for it.
 
-    It ends with "length" where max_tokens or the room ended it, else with "stop" or "tool".
+    It is as long as the options say, else as max_tokens allows up to LONGEST_ASKED, else DEFAULT_TOKENS. It ends with "length" where max_tokens or the room ended it, else with "stop" or "tool".
     """
     random = _random(prompt, options.seed)
     most = min((limit for limit in (request.max_tokens, room) if limit is not None), default=None)
@@ -64,8 +67,8 @@ def make_reply(
     if tool is not None:
         return _tool_reply(tool, reasoning, most, f"call_{random.getrandbits(96):024x}", count_tokens)
     asked = None if request.has_to_be_limited else request.max_tokens
-    wanted = options.reply_tokens or asked or DEFAULT_TOKENS
-    ends_by_itself = options.reply_tokens is not None or asked is None
+    wanted = options.reply_tokens or min(asked or DEFAULT_TOKENS, LONGEST_ASKED)
+    ends_by_itself = options.reply_tokens is not None or asked is None or asked > LONGEST_ASKED
     words, stopped = _until_stop(_words(random, max(1, wanted - len(reasoning))), request.stop)
     pieces = tuple(reasoning + [Piece("text", text) for text in words])
     kept = pieces[:most]

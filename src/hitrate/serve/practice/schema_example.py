@@ -7,6 +7,9 @@ from typing import Any
 _DEEPEST = 8
 """Schemas that refer to themselves end here, with null."""
 
+_LONGEST = 1000
+"""Items of an array, characters of a text: a schema may ask for more than anyone wants to read."""
+
 
 def example(schema: Any, root: Any = None, depth: int = 0) -> Any:
     """Required members only, or all of them where none is required. Keywords that are not named here do not count:
@@ -45,22 +48,29 @@ def _of_type(schema: dict[str, Any], root: Any, depth: int) -> Any:
         names = required if isinstance(required, list) and required else list(members)
         return {name: example(members.get(name, {}), root, depth + 1) for name in names if isinstance(name, str)}
     if kind == "array":
-        least = schema.get("minItems")
-        return [example(schema.get("items", {}), root, depth + 1)] * (least if isinstance(least, int) else 1)
+        return [example(schema.get("items", {}), root, depth + 1)] * _length(schema, "minItems", 1)
     if kind in ("integer", "number"):
         return _number(schema, kind)
-    return {"boolean": True, "null": None}.get(kind, _string(schema))
+    if kind == "boolean":
+        return True
+    return None if kind == "null" else _string(schema)
 
 
 def _number(schema: dict[str, Any], kind: str) -> Any:
-    step = schema.get("multipleOf", 1)
-    if "minimum" in schema:
-        return schema["minimum"]
-    if "exclusiveMinimum" in schema:
-        return schema["exclusiveMinimum"] + step
-    if "maximum" in schema or "exclusiveMaximum" in schema:
-        return min(step, schema.get("maximum", schema.get("exclusiveMaximum", 0) - step))
+    bounds = {name: value for name, value in schema.items() if isinstance(value, int | float)}
+    step = bounds.get("multipleOf", 1)
+    if "minimum" in bounds:
+        return bounds["minimum"]
+    if "exclusiveMinimum" in bounds:
+        return bounds["exclusiveMinimum"] + step
+    if "maximum" in bounds or "exclusiveMaximum" in bounds:
+        return min(step, bounds.get("maximum", bounds.get("exclusiveMaximum", 0) - step))
     return step
+
+
+def _length(schema: dict[str, Any], name: str, otherwise: int) -> int:
+    value = schema.get(name)
+    return min(max(value, 0), _LONGEST) if type(value) is int else otherwise
 
 
 _FORMATS = {
@@ -74,11 +84,8 @@ _FORMATS = {
 
 
 def _string(schema: dict[str, Any]) -> str:
-    text = _FORMATS.get(schema.get("format", ""), "practice")
-    least, most = schema.get("minLength"), schema.get("maxLength")
-    if isinstance(least, int) and len(text) < least:
-        text = text.ljust(least, "x")
-    return text[:most] if isinstance(most, int) else text
+    text = _FORMATS.get(str(schema.get("format")), "practice").ljust(_length(schema, "minLength", 0), "x")
+    return text[: _length(schema, "maxLength", _LONGEST)]
 
 
 def _resolve(reference: str, root: Any) -> Any:
