@@ -58,7 +58,8 @@ def make_reply(
 ) -> Reply:
     """The reply to a prompt of these tokens. `room` is what the context has left for it.
 
-    It is as long as the options say, else as max_tokens allows up to LONGEST_ASKED, else DEFAULT_TOKENS. It ends with "length" where max_tokens or the room ended it, else with "stop" or "tool".
+    It is as long as the options say, else as max_tokens allows up to LONGEST_ASKED, else DEFAULT_TOKENS, and ends with
+    "length" where max_tokens or the room ended it, else with "stop" or "tool".
     """
     random = _random(prompt, options.seed)
     most = min((limit for limit in (request.max_tokens, room) if limit is not None), default=None)
