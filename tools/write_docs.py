@@ -296,11 +296,10 @@ def imitated() -> str:
     def row(name: str) -> tuple[object, ...]:
         found = vendor(name)
         options = imitating(name, PracticeOptions(), ())
-        knobs = [*found.affinity, *(f"{member} (cold)" for member in found.isolation)]
-        wires = ", ".join(map(code, found.wires))
-        return code(name), wires, code(found.base_path), rule_text(options), ", ".join(map(code, knobs)), found.note
+        lists = [", ".join(map(code, names)) for names in (found.wires, found.affinity, found.isolation)]
+        return code(name), lists[0], code(found.base_path), rule_text(options), *lists[1:], found.note
 
-    heads = ("`--as`", "wires", "base path", "cache rule", "knobs that have an effect", "what is chosen, not published")
+    heads = ("`--as`", "wires", "base path", "cache rule", "names a session", "parts the cache", "limits")
     return table(heads, map(row, vendor_names()))
 
 

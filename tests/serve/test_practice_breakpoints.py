@@ -111,6 +111,40 @@ def test_a_mark_for_the_whole_request_stands_on_its_last_block():
     assert claude.counts(text(words(LONG)), text("more"), **MARK) == (LONG + 1, 2)
 
 
+@pytest.mark.parametrize(
+    ("members", "messages_found"),
+    [
+        ({}, True),
+        ({"tool_choice": {"type": "auto"}}, True),
+        ({"thinking": {"type": "disabled"}}, True),
+        ({"temperature": 0.5}, True),
+        ({"tool_choice": {"type": "any"}}, False),
+        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, False),
+        ({"output_config": {"effort": "low"}}, False),
+    ],
+)
+def test_settings_that_part_the_messages_but_not_tools_and_system(members, messages_found):
+    claude = Claude()
+    opening = {
+        "tools": [{"name": "find", "input_schema": {"type": "object"}}],
+        "system": [text(words(LONG), **MARK)],
+    }
+    question = text(words(200), **MARK)
+    first = claude.job(question, **opening)
+    again = claude.job(question, **opening, **members)
+    assert again.prompt_tokens == first.prompt_tokens
+    system = first.prompt_tokens - 204
+    assert again.cached_tokens == (first.lease.written_tokens if messages_found else system)
+
+
+def test_an_image_makes_earlier_messages_new():
+    claude = Claude()
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    assert claude.counts(text(words(LONG)), text("a", **MARK))[0] == 0
+    assert claude.counts(text(words(LONG)), text("a", **MARK), image)[0] == 0
+    assert claude.counts(text(words(LONG)), text("a", **MARK))[0] > LONG
+
+
 def test_calls_sent_at_once_all_write():
     claude = Claude()
     body = json.dumps(

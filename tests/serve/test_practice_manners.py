@@ -109,6 +109,8 @@ def test_a_flag_turns_counts_on_only_where_the_engine_has_one():
         ("llamacpp", {"cache_prompt": False}, True),
         ("deepseek", {"cache_salt": "x"}, False),
         ("openai", {"prompt_cache_options": {"mode": "explicit"}}, True),
+        ("openai", {"reasoning_effort": "high"}, True),
+        ("openai", {"prompt_cache_key": "x"}, False),
     ],
 )
 def test_knobs_that_keep_a_call_cold(name, knob, has_effect):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from typing import Any
 
 from hitrate.serve.practice.vendors import Vendor
 from hitrate.serve.practice.wire import PracticeRequest
@@ -39,7 +41,23 @@ def affinity_of(request: PracticeRequest, headers: Mapping[str, str], vendor: Ve
 def namespace_of(request: PracticeRequest, vendor: Vendor | None) -> tuple[str, ...]:
     """What has to be equal for two requests to share a cache: the model, and the members that part it."""
     own = request.prompt.namespace[1:]
-    if vendor is not None:
-        inert = tuple(f"{knob}=" for knob in NAMESPACE_KNOBS if knob not in vendor.isolation)
-        own = tuple(part for part in own if not part.startswith(inert))
-    return (request.model, *own)
+    if vendor is None:
+        return (request.model, *own)
+    salts = tuple(f"{knob}=" for knob in NAMESPACE_KNOBS)
+    parts = [part for part in own if not part.startswith(salts)]
+    for path in vendor.isolation:
+        value: Any = request.sent
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if value not in (None, ""):
+            parts.append(f"{path}={value}")
+    return (request.model, *parts)
+
+
+def with_settings(tokens: list[int], start: int, settings: str) -> list[int]:
+    """The ids from `start` on as other ids, as many of them, where settings change what a cache keeps of them."""
+    if not settings:
+        return tokens
+    shift = int.from_bytes(hashlib.blake2b(settings.encode("utf-8", "surrogatepass"), digest_size=3).digest(), "big")
+    # Above every vocabulary and the marks of a template, within 64 bits.
+    return [*tokens[:start], *(token + ((shift + 1) << 32) for token in tokens[start:])]

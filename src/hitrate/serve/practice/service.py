@@ -18,7 +18,7 @@ from hitrate.serve.practice.cached_objects import CachedObjects
 from hitrate.serve.practice.caches import cache_model, lifetimes, prompt_limit
 from hitrate.serve.practice.engine import Job, PracticeEngine
 from hitrate.serve.practice.faults import ActiveFaults
-from hitrate.serve.practice.knobs import affinity_of, namespace_of
+from hitrate.serve.practice.knobs import affinity_of, namespace_of, with_settings
 from hitrate.serve.practice.limits import RateLimit
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.serve.practice.replies import make_reply
@@ -29,6 +29,9 @@ from hitrate.tokens.interface import Tokenizer
 from hitrate.tokens.rendering import prompt_tokens, rendered
 
 NOTHING: Mapping[str, str] = {}
+
+SETTINGS_PART_MESSAGES = ("anthropic-2026-11",)
+"""Rules under which a changed setting makes the messages new to the cache, but not tools and system."""
 
 
 class Accepted(NamedTuple):
@@ -178,6 +181,8 @@ class Service:
 
     def _arriving(self, request: PracticeRequest, headers: Mapping[str, str], now: float) -> RoutingRequest:
         tokens, ends = rendered(request.prompt, self._tokenizer)
+        if self.options.rule in SETTINGS_PART_MESSAGES:
+            tokens = with_settings(tokens, _start_of_messages(request.prompt, ends), request.message_settings)
         if request.cached_object is not None:
             tokens = [*self.objects.tokens(request.cached_object, request.model, now), *tokens]
         affinity = affinity_of(request, headers, self.vendor)
@@ -225,3 +230,11 @@ class Service:
                 members={"n_prompt_tokens": prompt_tokens, "n_ctx": limit.tokens},
             )
         return limit.tokens - prompt_tokens
+
+
+def _start_of_messages(prompt: CanonicalPrompt, ends: Sequence[int]) -> int:
+    ahead = [
+        end for segment, end in zip(prompt.segments, ends, strict=True) if segment.kind in ("tools", "schema", "system")
+    ]
+    # The mark that ends a message stands behind its last segment.
+    return ahead[-1] + 1 if ahead else 0

@@ -55,7 +55,7 @@ class Vendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     caches_only_with_affinity: bool = False
     """Requests without a session's key use no cache."""
     isolation: tuple[str, ...] = ()
-    """Members of the body that part the cache."""
+    """Members of the body that part the cache, as paths with dots."""
     usage: dict[str, str] = {}
     """Chat completions: JSON path in the reply to a figure of `figures`, beside prompt, completion and total tokens."""
     usage_when_asked: dict[str, dict[str, str]] = {}

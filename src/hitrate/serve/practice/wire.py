@@ -71,6 +71,8 @@ class PracticeRequest(Struct, frozen=True, kw_only=True):
     """The last message is a tool's result."""
     joined_blocks: frozenset[str] = frozenset()
     """JSON pointers of content blocks that a look-back counts as one with the block behind them."""
+    message_settings: str = ""
+    """Settings that make the messages, but neither tools nor system, others to a cache; "" for the defaults."""
     cached_object: str | None = None
     """The named object that the prompt continues."""
 

@@ -94,6 +94,7 @@ class AnthropicMessages(Wire):
             tools_forbidden=isinstance(choice, dict) and choice.get("type") == "none",
             answers_tool=any(block.get("type") == "tool_result" for block in last),
             joined_blocks=frozenset(_joined(messages)),
+            message_settings=_settings(sent, messages),
         )
 
     def sent_back(self, reply: Reply) -> CanonicalPrompt:
@@ -224,6 +225,23 @@ def _joined(messages: list[dict[str, Any]]) -> Iterator[str]:
         for index, (kind, following) in enumerate(pairwise(kinds)):
             if kind == following and kind in _COUNTED_AS_ONE:
                 yield f"/messages/{number}/content/{index}"
+
+
+def _settings(sent: dict[str, Any], messages: list[dict[str, Any]]) -> str:
+    """tool_choice, thinking, effort, and whether there are images: a change of one makes all messages new to the cache,
+    says "What invalidates the cache" in https://platform.claude.com/docs/en/build-with-claude/prompt-caching."""
+    choice = sent.get("tool_choice")
+    thinking = json_object(sent.get("thinking"))
+    settings = {
+        "tool_choice": choice if choice != {"type": "auto"} else None,
+        "thinking": thinking if thinking.get("type") != "disabled" else None,
+        "effort": json_object(sent.get("output_config")).get("effort"),
+        "images": any(
+            block.get("type") == "image" for message in messages for block in objects(message.get("content"))
+        ),
+    }
+    told = {name: value for name, value in settings.items() if value}
+    return _encode(told).decode() if told else ""
 
 
 def _wanted_tool(choice: Any, tools: tuple[Tool, ...]) -> Tool | None:
