@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import anthropic
 import openai
 import pytest
 
@@ -119,6 +120,32 @@ def test_the_ready_line(server):
         "shared": False,
         "as": None,
     }
+
+
+def test_a_server_that_imitates_tells_the_vendors_base_path():
+    with (
+        PracticeServer(["--as", "groq", "--base-ms", "1", "--prefill-rate", "1e6"]) as groq,
+        openai.OpenAI(base_url=groq.base_url, api_key="any", max_retries=0) as client,
+    ):
+        assert (groq.ready["as"], groq.base_url) == ("groq", f"{groq.root_url}/openai/v1")
+        asked = {"model": groq.model, "messages": [{"role": "user", "content": OPENING}], "max_tokens": 1}
+        cached = [client.chat.completions.create(**asked).usage.prompt_tokens_details.cached_tokens for _ in range(2)]
+        assert cached == [0, 384]
+        state = client.get(f"{groq.root_url}/state", cast_to=object)
+        assert (state["options"]["imitates"], state["calls"]) == ("groq", 2)
+
+
+def test_in_its_own_manner_the_server_speaks_three_wires(client, server):
+    response = client.responses.create(model="practice", input=OPENING, max_output_tokens=1)
+    with anthropic.Anthropic(base_url=server.root_url, api_key="any", max_retries=0) as claude:
+        asked = [{"role": "user", "content": OPENING}]
+        message = claude.messages.create(model="practice", messages=asked, max_tokens=1)
+    # One cache for all wires: the same prompt, and blocks of 16.
+    prompt = response.usage.input_tokens
+    assert response.usage.input_tokens_details.cached_tokens == 0
+    cached = (prompt - 1) // 16 * 16
+    assert (message.usage.cache_read_input_tokens, message.usage.input_tokens) == (cached, prompt - cached)
+    assert message.usage.cache_creation_input_tokens is None
 
 
 def test_a_port_in_use_is_said_in_one_line(server):
