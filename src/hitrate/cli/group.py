@@ -24,6 +24,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "cost": "What a log's calls cost, with caching and without.",
     },
     "Look": {
+        "targets": "What can be asked, with which key, wire and cache rule.",
+        "doctor": "What is wrong with a target, and what to do.",
         "models": "Model ids and prices that a target lists.",
         "runs": "Stored runs, newest first.",
         "show": "One stored run, in any format.",

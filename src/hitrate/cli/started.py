@@ -27,6 +27,16 @@ class Started(Struct, frozen=True, kw_only=True):
     practice: PracticeOptions | None = None
 
 
+def named_target(name: str, *, base_url: str | None, key_variable: str | None) -> Target:
+    """The target called `name`, with what the command line says in place of the preset's. Raises UsageError."""
+    target = load(name)
+    if key_variable is not None:
+        target = msgspec.structs.replace(target, key_variable=key_variable, key_required=True)
+    if base_url is not None:
+        target = msgspec.structs.replace(target, base_url=check_base_url(base_url, target.dialect))
+    return target
+
+
 @contextmanager
 def started(
     name: str, *, base_url: str | None, key_variable: str | None, practice: Mapping[str, Any]
@@ -35,11 +45,7 @@ def started(
 
     Raises UsageError, also for practice options with another target, and KeyMissing.
     """
-    target = load(name)
-    if key_variable is not None:
-        target = msgspec.structs.replace(target, key_variable=key_variable, key_required=True)
-    if base_url is not None:
-        target = msgspec.structs.replace(target, base_url=check_base_url(base_url, target.dialect))
+    target = named_target(name, base_url=base_url, key_variable=key_variable)
     own = target.name == "practice" and base_url is None
     given = explicit_practice_options(click.get_current_context())
     if "list" in practice.get("practice_faults", ()):

@@ -27,6 +27,13 @@ def knob_in_words(knob: Knob) -> str:
     return f"{'header' if knob.place == 'header' else 'body member'} {knob.name}"
 
 
+def cold_in_words(target: Target) -> str | None:
+    """What makes a call of this target cold while its prompt stays as it is; None where only another prompt does."""
+    if target.cold_knob is not None:
+        return knob_in_words(target.cold_knob)
+    return "no cache breakpoints" if target.cold_without_markers else None
+
+
 class BudgetSpent(Exception):
     """The next call could exceed the budget. What was measured is kept."""
 
@@ -81,6 +88,11 @@ class Asker:
         """The knob in words, or None when none is sent."""
         knob = self._affinity_knob()
         return None if knob is None else knob_in_words(knob)
+
+    @property
+    def refused_parameters(self) -> frozenset[str]:
+        """Those of `ADAPTABLE` that are left out, because the target is known to refuse them or did."""
+        return frozenset(self._dropped)
 
     def _affinity_knob(self) -> Knob | None:
         wanted = self._options.affinity

@@ -33,6 +33,7 @@ async def connected(
     headers: Mapping[str, str],
     timeout_s: float,
     connections: int = 1,
+    max_retries: int = 5,
     on_wait: Callable[[float, int], None] = lambda seconds, status: None,
 ) -> AsyncIterator[Client]:
     """A client with open connections. Raises Unreachable, with the command that starts the target, and KeyMissing
@@ -46,6 +47,7 @@ async def connected(
         dialect=dialect,
         headers={name: value for name, value in own.items() if name.lower() not in given} | dict(headers),
         timeout_s=timeout_s,
+        max_retries=max_retries,
         on_wait=on_wait,
         sign=_signer(target) if target.signing is not None and key is None else None,
     )

@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from hitrate.core.comparison import Comparison
 from hitrate.core.cost import CostReport
-from hitrate.core.listings import ModelList
+from hitrate.core.listings import Diagnosis, ModelList, TargetList
 from hitrate.core.results import BenchResult, Interval, TestResult, TurnRow
 from hitrate.logs.store import RunList
 
-Value = TestResult | BenchResult | Comparison | ModelList | RunList | CostReport
+Value = TestResult | BenchResult | Comparison | ModelList | TargetList | Diagnosis | RunList | CostReport
 
 MOST_CALLS_SHOWN = 60
 """A test with more calls is folded to one line a turn, so that hundreds of sessions still fit a screen or two."""
@@ -178,6 +178,26 @@ MODELS = (
     Column(key="source", header="prices\nfrom", drop_order=1),
 )
 
+_KEY_STATES = {True: "set", False: "not set", None: "–"}
+
+TARGETS = (
+    Column(key="name", header="target"),
+    Column(key="dialect", header="wire", drop_order=3),
+    Column(key="key_variable", header="key variable", drop_order=1),
+    Column(key="key_set", header="key", get=lambda row: _KEY_STATES[row.key_set]),
+    Column(key="affinity", header="affinity", get=lambda row: row.affinity[0] if row.affinity else None, drop_order=4),
+    Column(key="cold_knob", header="cold knob", drop_order=5),
+    Column(key="rule_set", header="cache rule", drop_order=2),
+    Column(key="base_url", header="base URL", unknown=lambda row: "your own", drop_order=6),
+    Column(key="date", header="read on", drop_order=7),
+)
+
+CHECKS = (
+    Column(key="name", header="check"),
+    Column(key="outcome", header="outcome"),
+    Column(key="found", header="found"),
+)
+
 COST = (
     Column(key="model", header="model"),
     Column(key="provider", header="seller", drop_order=4),
@@ -233,6 +253,10 @@ def sheets(value: Value) -> list[Sheet]:
         return [_compared_sheet(name, [call for call in value.calls if call.run == name]) for name in names]
     if isinstance(value, ModelList):
         return [Sheet(columns=MODELS, rows=value.models)]
+    if isinstance(value, TargetList):
+        return [Sheet(columns=TARGETS, rows=value.targets)] if len(value.targets) > 1 else []
+    if isinstance(value, Diagnosis):
+        return [Sheet(columns=CHECKS, rows=value.checks)]
     if isinstance(value, CostReport):
         return [Sheet(columns=COST, rows=value.models), *_price_sheets(value)]
     return [Sheet(columns=RUNS, rows=value.runs)]
@@ -370,6 +394,16 @@ COMPARE_RECORD = (
 )
 
 
+_WHOLE = {
+    "key_set": lambda row: None if row.key_set is None else str(row.key_set).lower(),
+    "affinity": lambda row: ", ".join(row.affinity) or None,
+}
+TARGET_RECORD = tuple(
+    Column(key=name, header=name, get=_WHOLE.get(name))
+    for name in (*(column.key for column in TARGETS), "reports_cached", "start_command", "source")
+)
+
+
 def records(value: Value) -> Sheet:
     """What machines read: unfolded, in one sheet, with the same columns whatever the run held."""
     if isinstance(value, TestResult):
@@ -385,6 +419,10 @@ def records(value: Value) -> Sheet:
         return Sheet(columns=COMPARE_RECORD, rows=tuple(_Record(value, call.run, call) for call in value.calls))
     if isinstance(value, ModelList):
         return Sheet(columns=MODELS, rows=value.models)
+    if isinstance(value, TargetList):
+        return Sheet(columns=TARGET_RECORD, rows=value.targets)
+    if isinstance(value, Diagnosis):
+        return Sheet(columns=(*CHECKS, Column(key="advice", header="advice")), rows=value.checks)
     if isinstance(value, CostReport):
         return Sheet(columns=COST, rows=value.models)
     command = Column(key="command", header="command")

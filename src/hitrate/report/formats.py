@@ -16,7 +16,7 @@ FORMATS = ("table", "json", "csv", "markdown", "html")
 def render(value: Value, format: str, out: TextIO, **options: Any) -> None:
     """Write `value` to `out`. Options: `width` for "table"; `title`, `intro` and `sections` for "html".
 
-    Raises UsageError for an unknown format, and for a list of runs or models as HTML.
+    Raises UsageError for an unknown format, and for a list of runs, models or targets as HTML.
     """
     if format not in FORMATS:
         raise UsageError(f"no output format {format!r}: one of {', '.join(FORMATS)}")

@@ -10,7 +10,7 @@ import msgspec
 
 from hitrate.core.comparison import REASONS, Comparison
 from hitrate.core.cost import CostReport
-from hitrate.core.listings import ModelList
+from hitrate.core.listings import Diagnosis, ModelList, TargetList
 from hitrate.core.results import SCHEMA_VERSION, STATES, BenchResult, TestResult
 from hitrate.logs.store import RunList
 from hitrate.report.columns import Value
@@ -21,6 +21,8 @@ TYPES = {
     "bench": BenchResult,
     "compare": Comparison,
     "models": ModelList,
+    "targets": TargetList,
+    "doctor": Diagnosis,
     "runs": RunList,
     "cost": CostReport,
 }
@@ -38,7 +40,7 @@ def render(value: Value, out: TextIO) -> None:
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of the output of `kind`: test, bench, compare, models, runs or cost."""
+    """The JSON Schema (draft 2020-12) of the output of `kind`: a name in `TYPES`."""
     file = resources.files("hitrate.report") / "schema" / f"{kind}.json"
     return json.loads(file.read_text(encoding="utf-8"))
 

@@ -24,6 +24,9 @@ STATE_STYLES = {
     "granularity": "green",
     "equal": "green",
     "not reported": "dim",
+    "ok": "green",
+    "warning": "yellow",
+    "skipped": "dim",
 }
 LINE_STYLES = {"verdict": "bold", "warning": "yellow", "expectation": "dim", "measurement": "dim", "cost": "dim"}
 

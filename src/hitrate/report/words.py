@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from hitrate.core.comparison import Comparison, Side
 from hitrate.core.cost import BreakEven, CostReport
+from hitrate.core.listings import Diagnosis, TargetEntry
 from hitrate.core.results import Aggregate, BenchResult, BenchRow, Expectation, Interval, Measurement, TestResult
 from hitrate.report import columns
 from hitrate.report.columns import Value, amount, count, milliseconds, percent, times
@@ -39,6 +40,10 @@ def title(value: Value) -> str:
         return " · ".join(part for part in (value.kind, value.target, value.model, value.started_at, run) if part)
     if isinstance(value, columns.ModelList):
         return f"models · {value.target} · {len(value.models)}"
+    if isinstance(value, columns.TargetList):
+        return f"targets · {value.targets[0].name if len(value.targets) == 1 else len(value.targets)}"
+    if isinstance(value, columns.Diagnosis):
+        return " · ".join(part for part in ("doctor", value.target, value.model, value.base_url) if part)
     if isinstance(value, CostReport):
         return f"cost · {value.log} · {value.format}"
     return f"runs · {value.store}"
@@ -54,9 +59,42 @@ def lines(value: Value) -> list[Line]:
         return list(_comparison_lines(value))
     if isinstance(value, columns.ModelList):
         return [Line("warning", text) for text in value.warnings]
+    if isinstance(value, columns.TargetList):
+        return [*(_target_lines(value.targets[0]) if len(value.targets) == 1 else ())] + [
+            Line("warning", text) for text in value.warnings
+        ]
+    if isinstance(value, columns.Diagnosis):
+        return list(_diagnosis_lines(value))
     if isinstance(value, CostReport):
         return list(_cost_lines(value))
     return [] if value.runs else [Line("note", "no run is stored yet")]
+
+
+def _target_lines(target: TargetEntry) -> Iterator[Line]:
+    key = {True: " (set)", False: " (not set)", None: ""}[target.key_set]
+    facts = {
+        "base URL": target.base_url or "your own: give it with --base-url",
+        "key variable": f"{target.key_variable or 'none'}{key}",
+        "wire": target.dialect,
+        "affinity": ", ".join(target.affinity) or "none",
+        "cold knob": target.cold_knob or "none: a nonce in the first tokens",
+        "cache rule": target.rule_set or "not published",
+        "cached tokens reported": target.reports_cached,
+        "start it with": target.start_command,
+        "source": f"{target.source} ({target.date})" if target.date else target.source,
+        "notes": " ".join(target.notes.split()),
+    }
+    yield from (Line("note", f"{name}: {text}") for name, text in facts.items() if text)
+
+
+def _diagnosis_lines(found: Diagnosis) -> Iterator[Line]:
+    for check in found.checks:
+        if check.advice is not None:
+            yield Line("note", f"{check.name}: {check.advice}")
+    failed = sum(check.outcome == "failed" for check in found.checks)
+    warned = sum(check.outcome == "warning" for check in found.checks)
+    summary = f"{failed} failed, {warned} warning{'s' if warned != 1 else ''}" if failed or warned else "All is well"
+    yield Line("verdict", f"{summary}; {found.calls} call{'s' if found.calls != 1 else ''} made.")
 
 
 def _name(side: Side) -> str:

@@ -109,6 +109,11 @@ def all_names(file: Path | None = None) -> list[str]:
     return sorted(presets | _user_tables(file or user_file()).keys())
 
 
+def is_own(name: str, file: Path | None = None) -> bool:
+    """Whether the user's own file has a table of that name, be it a target or changes to a preset."""
+    return name in _user_tables(file or user_file())
+
+
 def load(name_or_url: str, file: Path | None = None) -> Target:
     """The target of that name, or one made from an http(s) address.
 
