@@ -267,7 +267,7 @@ def test_the_flag_that_turns_the_report_on_is_named(hitrate, plain, short):
     server = plain(stream(cached=None))
     got = hitrate("test", "vllm", "--base-url", server.url, *SHORT)
     assert (
-        "Cached tokens were not reported, so no hit rate can be given. What is known of this target: only when started "
+        "Cached tokens were not reported, so no hit rate can be given. Known of this target's reporting: only when started "
         "with --enable-prompt-tokens-details; without it prompt_tokens_details is null.\n"
     ) in got.out
 

@@ -82,7 +82,7 @@ def test_a_healthy_server_with_its_endpoints(engine: LlamaCppEngine):
     assert [slot["n_ctx"] for slot in json.loads(get(engine, "/slots")[1])] == [8192] * 4
     assert json.loads(get(engine, "/props")[1])["total_slots"] == 4
     assert b"llamacpp:prompt_tokens_total" in get(engine, "/metrics")[1]
-    assert (engine.model_id, engine.slots, engine.context_per_slot) == ("hitrate-tiny", 4, 4096)
+    assert (engine.model_id, engine.slots, engine.context_per_slot) == ("hitrate-tiny", 4, 8192)
     assert engine.base_url == f"http://127.0.0.1:{engine.port}/v1"
 
 
