@@ -148,7 +148,7 @@ def test_a_client_that_leaves_frees_its_slot():
 
 
 def test_a_prompt_is_readable_from_its_first_token_though_nobody_sees_it_yet():
-    with serving(decode_rate=20) as port, ThreadPoolExecutor(1) as pool:
+    with serving(decode_rate=8) as port, ThreadPoolExecutor(1) as pool:
         slow = pool.submit(exchange, port, chat_body(words(40), max_tokens=20))
         deadline = time.monotonic() + 10
         while 'ttft_seconds_count{replica="0"} 1' not in get(port, "/metrics")[2]:

@@ -12,7 +12,6 @@ from typing import Any
 
 from hitrate.caches.breakpoints import Mark
 from hitrate.core.prompt import CanonicalPrompt, Segment
-from hitrate.errors import UsageError
 from hitrate.serve.practice.wire import PracticeRequest, Refused
 
 _MARKERS = {"marked": ("cache_control", "cachePoint"), "exact": ("prompt_cache_breakpoint",)}
@@ -123,8 +122,3 @@ def _seconds(name: str, place: str, lifetimes: Mapping[str, float]) -> float:
     except KeyError:
         known = ", ".join(map(repr, lifetimes)) or "none"
         raise Refused(400, f"{place.replace('/', '.')}: the lifetime {name!r} is not known; known: {known}") from None
-
-
-def refuse(error: UsageError) -> Refused:
-    """What a cache model refuses, as the API answers it."""
-    return Refused(400, error.message)

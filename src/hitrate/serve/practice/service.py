@@ -111,11 +111,7 @@ class Service:
             job.prompt_tokens,
             job.cached_tokens,
             usage="no-usage" not in faults and (request.include_usage or not request.stream),
-            details="null"
-            if "null-details" in faults
-            else "absent"
-            if "no-details" in faults
-            else self._details(accepted.wire),
+            details=self._details(accepted),
             written=self._written(job),
             prefill_s=job.expected_ttft_s or 0.0,
             decode_s=(len(accepted.reply.pieces) - 1) / self.options.decode_rate,
@@ -192,8 +188,12 @@ class Service:
         keywords = cache_keywords(self._cache_model, request, ends, self._lifetimes)
         return RoutingRequest(array("q", tokens), affinity, namespace, keywords)
 
-    def _details(self, wire: Wire) -> str:
-        if self.vendor is None or wire.name != "openai-chat":
+    def _details(self, accepted: Accepted) -> str:
+        """How cached tokens are told: as a fault says, else as the vendor does on this wire."""
+        for fault, details in (("null-details", "null"), ("no-details", "absent")):
+            if fault in accepted.faults:
+                return details
+        if self.vendor is None or accepted.wire.name != "openai-chat":
             return "full"
         return "full" if self.vendor.details_flag and self.options.cache_report else self.vendor.details
 

@@ -40,6 +40,7 @@ from hitrate.serve.practice.wire import (
 from hitrate.targets.dialects.openai_responses_prompt import canonical
 
 _encode = msgspec.json.encode
+_OPENING = ("response.created", "response.in_progress")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -83,16 +84,11 @@ class OpenAIResponses(Wire):
         return _response(answer, _output(answer.reply), ended=True)
 
     def opening(self, answer: Answer) -> list[Event]:
-        started = _response(answer, [], ended=False)
-        return [
-            _event("response.created", number, b'"response":' + started)
-            if number == 0
-            else _event("response.in_progress", number, b'"response":' + started)
-            for number in range(2)
-        ]
+        started = b'"response":' + _response(answer, [], ended=False)
+        return [_event(name, number, started) for number, name in enumerate(_OPENING)]
 
     def pieces(self, answer: Answer) -> Iterator[list[Event]]:
-        numbers = _Numbers(2)
+        numbers = _Numbers(len(_OPENING))
         output = _output(answer.reply)
         runs = [list(run) for _, run in groupby(answer.reply.pieces, key=_item_kind)]
         for index, (run, item) in enumerate(zip(runs, output, strict=True)):
@@ -106,7 +102,7 @@ class OpenAIResponses(Wire):
                 yield events
 
     def closing(self, answer: Answer) -> list[Event]:
-        number = 2 + sum(len(events) for events in self.pieces(answer))
+        number = len(_OPENING) + sum(len(events) for events in self.pieces(answer))
         name = "response.incomplete" if answer.reply.finish == "length" else "response.completed"
         return [_event(name, number, b'"response":' + self.body(answer))]
 
