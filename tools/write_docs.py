@@ -218,7 +218,7 @@ def targets() -> str:
                 f"[{target.name}](#{target.name})",
                 _key(target),
                 _knobs(target.affinity),
-                _knobs((target.cold_knob,) if target.cold_knob else ()),
+                _cold(target),
                 code(target.rule_set),
                 target.reports_cached.partition(":")[0].partition(";")[0],
             )
@@ -235,8 +235,13 @@ def _target(target: Target) -> Iterator[str]:
         ("wire format", code(target.dialect)),
         ("key variable", _key(target)),
         ("affinity", _knobs(target.affinity)),
-        ("cold knob", _knobs((target.cold_knob,)) if target.cold_knob else "none: a nonce in the first tokens"),
+        ("cold knob", _cold(target) or "none: a nonce in the first tokens"),
         ("cache rule", code(target.rule_set) if target.rule_set else "not published"),
+        (
+            "of some models",
+            ", ".join(f"{code(rule)} for {code(pattern)}" for pattern, rule in target.rule_set_by_model.items()),
+        ),
+        ("credited in steps of", target.step_tokens and f"{target.step_tokens} tokens, as measured"),
         ("tokens counted by", {"engine": "the engine", None: "estimate"}.get(target.tokenizer, code(target.tokenizer))),
         ("cached tokens reported", target.reports_cached),
         ("start it with", code(target.start_command)),
@@ -253,7 +258,14 @@ def _target(target: Target) -> Iterator[str]:
 def _key(target: Target) -> str:
     if target.key_variable is None:
         return "none"
-    return code(target.key_variable) + ("" if target.key_required else " if set")
+    signed = ", or requests are signed" if target.signing else ""
+    return code(target.key_variable) + (signed if target.key_required else " if set")
+
+
+def _cold(target: Target) -> str:
+    if target.cold_without_markers:
+        return "no cache breakpoints"
+    return _knobs((target.cold_knob,) if target.cold_knob else ())
 
 
 def _knobs(knobs: Iterable[Knob]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import threading
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from hitrate.serve.practice.faults import parse_fault
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.serve.practice.server import listen
 from hitrate.serve.practice.server import run as serve
+from hitrate.serve.practice.vendors import imitating
 from hitrate.targets.presets import all_names, load
 from hitrate.tokens.cached import CachedTokenizer
 from hitrate.tokens.o200k import O200k
@@ -33,8 +35,16 @@ class Outcome(NamedTuple):
     def json(self) -> Any:
         """Every document is held against its schema."""
         document = json.loads(self.out)
-        jsonschema.validate(document, schema(document["kind"]))
+        validator(document["kind"]).validate(document)
         return document
+
+
+@functools.cache
+def validator(kind: str) -> Any:
+    """Made once: to check the schema itself takes much longer than to check a document."""
+    described = schema(kind)
+    jsonschema.Draft202012Validator.check_schema(described)
+    return jsonschema.Draft202012Validator(described)
 
 
 @pytest.fixture(autouse=True)
@@ -63,11 +73,13 @@ def hitrate(capsys):
 
 @pytest.fixture
 def practice():
-    """Starts a practice server with the options given and gives its base URL."""
+    """Starts a practice server with the options given, in the manner of `imitates`, and gives its base URL."""
     with contextlib.ExitStack() as servers:
 
-        def start(*, faults: tuple[str, ...] = (), **options: Any) -> str:
+        def start(*, imitates: str | None = None, faults: tuple[str, ...] = (), **options: Any) -> str:
             chosen = PracticeOptions(port=0, faults=tuple(map(parse_fault, faults)), **{**FAST, **options})
+            if imitates is not None:
+                chosen = imitating(imitates, chosen, given=("port", "faults", *FAST, *options))
             return servers.enter_context(_serving(chosen))
 
         yield start

@@ -58,10 +58,10 @@ def predict(
             return _exact(calls, source, rule, _engine_settings(rule, source, settings))
         except HitrateError as error:
             note = f"the engine's own tokens could not be had: {error.message}"
-            return _estimated(calls, dialect, rule, settings, note)
+            return _estimated(calls, dialect, rule, settings, note=note)
     if started.practice is not None:
         return _exact(calls, _rendered(dialect, rule, exact=True), rule, settings)
-    return _estimated(calls, dialect, rule, settings)
+    return _estimated(calls, dialect, rule, settings, known_step=started.target.step_tokens)
 
 
 def _rendered(dialect: Dialect, rule: RuleSet | None, *, exact: bool) -> RenderedTokens:
@@ -139,6 +139,8 @@ def _estimated(
     dialect: Dialect,
     rule: RuleSet | None,
     settings: Mapping[str, Any],
+    *,
+    known_step: int | None = None,
     note: str | None = None,
 ) -> Prediction:
     if rule is not None:
@@ -149,7 +151,7 @@ def _estimated(
             note = f"what {rule.name} serves is in no request: the longest common prefix is what could be had at most"
             rule = None
     source = _rendered(dialect, rule, exact=False)
-    step = _step(rule, settings) or _common_step(calls) or UNKNOWN_GRANULARITY
+    step = _step(rule, settings) or known_step or _common_step(calls) or UNKNOWN_GRANULARITY
     expected = expectations(calls, source, RadixCache, granularity=step if rule is not None else 1)
     minimum = _minimum(rule, settings)
     if minimum:

@@ -139,6 +139,9 @@ def _model(entry: Any) -> Model | None:
     if model_id is None:
         return None
     owner = entry.get("owned_by")
+    if "id" not in entry or owner == "google":
+        # Google lists resource names and takes both; price lists and people know the id alone.
+        model_id = model_id.removeprefix("models/")
     return Model(
         id=model_id,
         price=_price(entry),

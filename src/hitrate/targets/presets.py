@@ -70,6 +70,8 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Name of the cache rules that predict the cached tokens; None where they are not published."""
     rule_set_by_model: dict[str, str] = {}
     """Other rules of some models, by shell pattern of the id; the first pattern that fits counts."""
+    step_tokens: int | None = None
+    """Unit in which cached tokens are credited, where it was measured though the rules are not published."""
     tokenizer: str | None = None
     """A name in `hitrate.tokens`, "engine" for the target's own, None when not known."""
     start_command: str | None = None
