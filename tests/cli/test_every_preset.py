@@ -126,6 +126,43 @@ def test_every_command_works_and_says_what_is_wrong(hitrate, at, short, monkeypa
     assert WRONG not in refused.err + sick.out + sick.err
 
 
+@pytest.mark.parametrize(
+    ("server", "target", "rule"),
+    [
+        ("anthropic", "anthropic", "anthropic-2026-11 (at least 1,024 tokens, look-back 20)"),
+        ("bedrock", "bedrock", "bedrock-2026-11 (at least 1,024 tokens, look-back 20)"),
+        ("openai", "openai", "openai-2026-09 (at least 1,024 tokens, latest 80 breakpoints, 20 earlier messages)"),
+        ("openai-before-gpt-5.6", "openai", "openai-chat-before-gpt-5.6 (block 128, at least 1,024 tokens)"),
+    ],
+)
+def test_what_is_served_is_what_the_rule_predicts(hitrate, at, server, target, rule):
+    got = hitrate("test", *at(server, target), "--turns", 4, "--no-store", "--json")
+    served = [(row["cached_tokens"], row["expected_cached_tokens"]) for row in got.json["turns"]]
+    assert served[0] == (0, 0) and all(cached == expected > 2900 for cached, expected in served[1:])
+    assert got.json["expectation"]["rule_set"] == rule
+    assert got.json["verdict"]["healthy"] is True
+
+
+def test_calls_below_the_minimum_are_expected_to_find_nothing(hitrate, at, short):
+    got = hitrate("test", *at("anthropic", "anthropic"), *SHORT, "--json")
+    assert [(row["cached_tokens"], row["expected_cached_tokens"], row["state"]) for row in got.json["turns"]] == [
+        (0, 0, "too short")
+    ] * 2
+
+
+def test_places_in_a_practice_server_of_such_a_rule(hitrate):
+    got = hitrate("test", "practice", "--rule", "openai-2026-09", "--turns", 3, "--no-store", "--json")
+    served = [(row["cached_tokens"], row["expected_cached_tokens"]) for row in got.json["turns"]]
+    assert served[0] == (0, 0) and all(cached == expected > 2900 for cached, expected in served[1:])
+
+
+def test_what_named_objects_serve_is_not_predicted(hitrate, at):
+    where = at("gemini", "gemini")
+    got = hitrate("test", *where, "--rule-set", "gemini-explicit-2026-11", "--turns", 2, "--no-store", "--json")
+    assert got.json["expectation"]["rule_set"] == "longest common prefix"
+    assert got.json["expectation"]["note"].startswith("what gemini-explicit-2026-11 serves is in no request")
+
+
 @pytest.mark.parametrize(("server", "target"), PAIRS)
 def test_a_429_is_waited_out_and_missing_usage_is_unknown(hitrate, at, short, server, target):
     """Call 1 is the warm-up; calls 2 and 4 are refused, and 6 where a parameter was refused first."""

@@ -53,10 +53,10 @@ class FakeClient:
         )
 
 
-def asker_on(client, *, target=None, price=None, known_models=(), on_call=None, **options):
+def asker_on(client, *, target=None, dialect=None, price=None, known_models=(), on_call=None, **options):
     return Asker(
         client,
-        OpenAIChat(),
+        dialect or OpenAIChat(),
         target or Target(name="t"),
         "m",
         options=CallOptions(**options),

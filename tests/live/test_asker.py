@@ -6,6 +6,7 @@ from fake_client import DOLLAR, FakeClient, asker_on
 from hitrate.core.model import Usage
 from hitrate.errors import ContextTooSmall, RateLimited, TargetError
 from hitrate.live.asker import BudgetSpent
+from hitrate.targets.dialects.anthropic_messages import AnthropicMessages
 from hitrate.targets.presets import Knob, Target
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -75,6 +76,25 @@ def test_parameters():
         "top_k": 2,
     }
     assert not {"max_tokens", "temperature", "stream_options"} & body.keys()
+
+
+@pytest.mark.parametrize(
+    ("markers", "cold", "marker"),
+    [("auto", False, {"type": "ephemeral"}), ("1h", False, {"type": "ephemeral", "ttl": "1h"}), ("1h", True, None)],
+)
+def test_cache_breakpoints_are_the_targets_and_cold_calls_have_none(markers, cold, marker):
+    client = FakeClient()
+    ask(asker_on(client, dialect=AnthropicMessages(), target=Target(name="t", markers=markers)), cold=cold)
+    (block,) = sent(client)[0]["messages"][0]["content"]
+    assert block.get("cache_control") == marker
+
+
+def test_a_reply_is_not_limited_below_what_the_target_takes():
+    client = FakeClient()
+    asker = asker_on(client, target=Target(name="t", least_max_tokens=16), max_tokens=32)
+    ask(asker, max_tokens=1)
+    ask(asker)
+    assert [body["max_tokens"] for body, _, _ in client.sent] == [16, 32]
 
 
 def test_refused_parameters_are_left_out_from_then_on():

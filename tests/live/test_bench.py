@@ -5,11 +5,12 @@ import pytest
 from fake_client import FakeClient, asker_on
 
 from hitrate.live.bench import CONVERSATION, OPENING, STABLE_FIRST, VARIABLE_FIRST, BenchPlan, roles, run_bench
+from hitrate.targets.dialects.anthropic_messages import AnthropicMessages
 from hitrate.targets.presets import Knob, Target
 
 
-def run(client, target=None, **plan):
-    asker = asker_on(client, target=target)
+def run(client, target=None, dialect=None, **plan):
+    asker = asker_on(client, target=target, dialect=dialect)
     times = iter(f"12:00:{second:02d}" for second in range(60))
     work = run_bench(asker, BenchPlan(**plan), "OPENING", ["q1", "q2"], random.Random(0), lambda: next(times), "p")
     assert asyncio.run(work) == []
@@ -55,6 +56,15 @@ def test_stable_first_puts_the_question_behind_the_opening_and_a_nonce_in_front_
         ("stable-first/opening/cold", 2),
         ("stable-first/opening", 3),
     ]
+
+
+def test_where_markers_make_the_cache_cold_calls_are_the_same_prompt_without_them():
+    client = FakeClient()
+    target = Target(name="t", cold_without_markers=True)
+    run(client, target, AnthropicMessages(), orders=(STABLE_FIRST,), calls=3, cold_calls=1)
+    systems = [body["system"][0] for body, _, _ in client.sent]
+    assert len({system["text"] for system in systems}) == 1
+    assert ["cache_control" in system for system in systems] == [True, True, False, True]
 
 
 def test_variable_first_puts_time_and_question_in_front():

@@ -165,3 +165,9 @@ def test_the_sessions_of_a_stored_run():
 
     scripts = frozen_sessions([call("warm-up", 0), call("b", 1), call("a", 1), call("b", 2), call("a", 2)])
     assert [[one.messages(1), one.messages(2)] for one in scripts] == [[["b1"], ["b2"]], [["a1"], ["a2"]]]
+
+
+def test_a_run_on_another_wire_cannot_be_sent_again():
+    call = Call(target="t", dialect="anthropic-messages", body=b"{}", session="s", turn=1)
+    with pytest.raises(UsageError, match="this one spoke anthropic-messages"):
+        frozen_sessions([call])

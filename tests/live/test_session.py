@@ -5,7 +5,7 @@ import pytest
 from wire_server import WireServer, with_length
 
 from hitrate.core.money import Price
-from hitrate.errors import UsageError
+from hitrate.errors import KeyMissing, UsageError
 from hitrate.live.session import Opened, check_budget, choose_model, choose_price, connected, list_models, unreachable
 from hitrate.targets.dialects.openai_chat import OpenAIChat
 from hitrate.targets.models import Model
@@ -111,6 +111,62 @@ def test_a_target_may_have_no_list(answer, ids):
     assert found == ids
     assert b"\r\nAuthorization: Bearer secret\r\n" in head
     assert b"\r\nx-a: b\r\n" in head
+
+
+@pytest.fixture
+def aws(monkeypatch, tmp_path):
+    """The machine's own AWS settings are out of reach."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    return monkeypatch
+
+
+def test_where_there_is_no_key_requests_are_signed_if_the_target_takes_that(aws):
+    pytest.importorskip("botocore")
+    aws.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    aws.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-aws")
+    aws.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+
+    async def sent(key):
+        async with WireServer(with_length(b"{}", status=b"400 Bad Request")) as server:
+            target = Target(name="t", base_url=server.url, dialect="bedrock-converse", signing="aws")
+            async with connected(target, key=key, headers={}, timeout_s=5) as client:
+                await client.call(b'{"messages":[]}', model="a.b-v1:0")
+            return server.requests[0][0]
+
+    head = asyncio.run(sent(None))
+    assert head.startswith(b"POST /v1/model/a.b-v1%3A0/converse-stream HTTP/1.1\r\n")
+    assert b"Authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/" in head
+    assert b"/eu-west-1/bedrock/aws4_request" in head
+    assert b"X-Amz-Date: " in head and b"secret-of-aws" not in head
+    assert b"Authorization: Bearer k\r\n" in asyncio.run(sent("k"))
+
+
+@pytest.mark.parametrize("region", [None, "eu-west-1"])
+def test_what_cannot_be_signed_is_said_before_anything_is_sent(aws, region):
+    pytest.importorskip("botocore")
+    if region:
+        aws.setenv("AWS_DEFAULT_REGION", region)
+
+    async def sent():
+        async with WireServer() as server:
+            target = Target(
+                name="t", base_url=server.url, dialect="bedrock-converse", signing="aws", key_variable="THE_KEY"
+            )
+            with pytest.raises(
+                KeyMissing, match="t needs a key: THE_KEY is not set, and requests cannot be signed"
+            ) as no:
+                async with connected(target, key=None, headers={}, timeout_s=5):
+                    pass
+            assert server.requests == []
+            return no.value.message
+
+    message = asyncio.run(sent())
+    assert ("no AWS keys found" if region else "no AWS region") in message
+    assert message.endswith("; nothing was sent")
 
 
 def test_a_header_of_the_users_own_takes_the_place_of_the_key():

@@ -179,3 +179,15 @@ def test_bodies_that_are_no_list(body, fault):
 def test_nearest_ids(wrong, nearest):
     known = ["openai/gpt-oss-120b", "zai/GLM-5.2", "zai/GLM-5.2-Flash", "meta-llama/Llama-3.3-70B-Instruct"]
     assert nearest_ids(wrong, known) == nearest
+
+
+@pytest.mark.parametrize(
+    ("entry", "model_id"),
+    [
+        ({"name": "models/gemini-3-flash", "displayName": "Flash"}, "gemini-3-flash"),
+        ({"id": "models/gemini-3-flash", "owned_by": "google"}, "gemini-3-flash"),
+        ({"id": "models/llama", "owned_by": "vllm"}, "models/llama"),
+    ],
+)
+def test_resource_names_of_google_are_listed_as_ids(entry, model_id):
+    assert [model.id for model in parse_models(json.dumps({"models": [entry]}).encode())] == [model_id]

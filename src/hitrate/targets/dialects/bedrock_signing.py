@@ -28,17 +28,20 @@ def sign(
 ) -> dict[str, str]:
     """`headers` and those that sign the request: `Authorization`, `X-Amz-Date`, for temporary keys also their token.
 
-    Every header given is signed but those that a proxy may change, so send them as they are. The region is read off
-    the host where it is not given, keys are found as AWS's own tools find them (environment, profile, role). A
-    signature holds for five minutes. Raises UsageError without botocore or region, KeyMissing without keys.
+    Every header given is signed but those that a proxy may change, so send them as they are. Where the region is not
+    given it is read off the host, else taken from AWS_DEFAULT_REGION or the profile; keys are found as AWS's own tools
+    find them (environment, profile, role). A signature holds for five minutes. Raises UsageError without botocore or
+    region, KeyMissing without keys.
     """
     auth, awsrequest, errors, session = _botocore()
     found = _REGION_IN_HOST.search(urlsplit(url).hostname or "")
     region = region or (found[1] if found else None)
-    if region is None:
-        raise UsageError(f"no AWS region in {url}: name it")
     try:
-        credentials = session.Session(profile=profile).get_credentials()
+        own = session.Session(profile=profile)
+        region = region or own.get_config_variable("region")
+        if region is None:
+            raise UsageError(f"no AWS region in {url}: name it in AWS_DEFAULT_REGION")
+        credentials = own.get_credentials()
         frozen = credentials.get_frozen_credentials() if credentials is not None else None
     except errors.BotoCoreError as error:
         raise UsageError(f"AWS keys cannot be had: {error}") from None
