@@ -150,6 +150,14 @@ def test_calls_below_the_minimum_are_expected_to_find_nothing(hitrate, at, short
     ] * 2
 
 
+def test_a_run_on_one_wire_is_sent_again_on_another(hitrate, at):
+    first = hitrate("test", *at("anthropic", "anthropic"), "--turns", 3, "--json")
+    again = hitrate("test", *at("bedrock", "bedrock"), "--replay", first.json["run_id"], "--no-store", "--json")
+    assert [row["cached_tokens"] for row in again.json["turns"]] == [
+        row["cached_tokens"] for row in first.json["turns"]
+    ]
+
+
 def test_places_in_a_practice_server_of_such_a_rule(hitrate):
     got = hitrate("test", "practice", "--rule", "openai-2026-09", "--turns", 3, "--no-store", "--json")
     served = [(row["cached_tokens"], row["expected_cached_tokens"]) for row in got.json["turns"]]

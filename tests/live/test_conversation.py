@@ -18,6 +18,7 @@ from hitrate.live.conversation import (
     read_tools,
     tool_names,
 )
+from hitrate.targets.dialects import dialect
 from hitrate.tokens import tokenizer
 
 FUNCTION = {"name": "look", "description": "d", "parameters": {"type": "object"}}
@@ -152,7 +153,7 @@ def test_a_file_that_is_not_utf8_is_told_by_place(file, content, place):
 
 def test_a_frozen_conversation_is_sent_as_it_was():
     bodies = [json.dumps({"tools": [1], "messages": ["a"] * turn}).encode() for turn in (1, 2)]
-    frozen = FrozenScript(bodies)
+    frozen = FrozenScript([Call(target="t", dialect="openai-chat", body=body) for body in bodies])
     frozen.answered(None)
     assert (frozen.tools, len(frozen), frozen.bytes_sent) == ([1], 2, sum(map(len, bodies)))
     assert [frozen.messages(turn) for turn in (1, 2, 3)] == [["a"], ["a", "a"], None]
@@ -167,7 +168,28 @@ def test_the_sessions_of_a_stored_run():
     assert [[one.messages(1), one.messages(2)] for one in scripts] == [[["b1"], ["b2"]], [["a1"], ["a2"]]]
 
 
-def test_a_run_on_another_wire_cannot_be_sent_again():
-    call = Call(target="t", dialect="anthropic-messages", body=b"{}", session="s", turn=1)
-    with pytest.raises(UsageError, match="this one spoke anthropic-messages"):
-        frozen_sessions([call])
+TALK = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "One?"},
+    {"role": "assistant", "content": "Yes."},
+    {"role": "user", "content": "Two?"},
+]
+
+
+def on_wire(name, **more):
+    body = dialect(name).build(model="m", messages=TALK, **more)
+    return Call(target="t", dialect=name, body=body, session="s", turn=1)
+
+
+@pytest.mark.parametrize(
+    "name", ["openai-chat", "openai-responses", "anthropic-messages", "bedrock-converse", "gemini-generate"]
+)
+def test_plain_text_is_sent_again_from_any_wire(name):
+    (script,) = frozen_sessions([on_wire(name)])
+    assert script.messages(1) == TALK
+
+
+@pytest.mark.parametrize("name", ["openai-responses", "anthropic-messages", "bedrock-converse", "gemini-generate"])
+def test_more_than_text_is_sent_again_on_chat_completions_alone(name):
+    with pytest.raises(UsageError, match=f"a run on the wire {name} can be sent again only if"):
+        frozen_sessions([on_wire(name, tools=[{"type": "function", "function": FUNCTION}])])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
 from hitrate.core.model import Call, Reply
 from hitrate.errors import InputFileError, UsageError
+from hitrate.targets.dialects import dialect
 
 Message = dict[str, Any]
 
@@ -187,13 +190,17 @@ class GrowingScript:
 
 
 class FrozenScript:
-    """The message lists of a stored run, sent again as they were, whatever is answered."""
+    """The message lists of a stored run, sent again as they were, whatever is answered.
 
-    def __init__(self, bodies: Sequence[bytes]) -> None:
-        requests = [json.loads(body) for body in bodies]
+    Chat completions go out to the letter. On other wires the messages are taken from what the model was shown, as
+    far as that is plain text. Raises UsageError for a run that holds more.
+    """
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        requests = [json.loads(call.body) if call.dialect == "openai-chat" else _as_chat(call) for call in calls]
         self.tools = requests[0].get("tools") or [] if requests else []
         self._turns = [request.get("messages") or [] for request in requests]
-        self.bytes_sent = sum(map(len, bodies))
+        self.bytes_sent = sum(len(call.body) for call in calls)
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -205,18 +212,35 @@ class FrozenScript:
         """Replies are frozen: what came back changes nothing."""
 
 
-def frozen_sessions(calls: Sequence[Call]) -> list[FrozenScript]:
-    """One script a session of a stored run, sessions in the order of their first call.
+_PLAIN_TEXT = re.compile(
+    r"/(?:(?P<system>system(?:/\d+/text)?|instructions|system_?[iI]nstruction/parts/\d+/text)"
+    r"|(?P<message>(?:messages|input|contents)/\d+)/(?:content(?:/\d+/text)?|parts/\d+/text))"
+)
+"""Pointers of text that any wire can carry: no tools, images, reasoning or calls."""
 
-    Raises UsageError for a run on another wire than chat completions, whose bodies hold its own kind of messages.
-    """
+
+def _as_chat(call: Call) -> dict[str, Any]:
+    segments = dialect(call.dialect).canonical(call.body).segments
+    places = [_PLAIN_TEXT.fullmatch(segment.pointer) for segment in segments]
+    if not all(places) or b'"thought":true' in call.body:
+        raise UsageError(
+            f"a run on the wire {call.dialect} can be sent again only if its conversation is plain text; this one has "
+            "tools, images or reasoning in it"
+        )
+    messages: list[Message] = []
+    pairs = zip(segments, places, strict=True)
+    for _, group in groupby(pairs, key=lambda pair: pair[1] and pair[1]["message"]):
+        members = [segment for segment, _ in group]
+        texts = [segment.text for segment in members]
+        parts = [{"type": "text", "text": text} for text in texts]
+        messages.append({"role": members[0].kind, "content": texts[0] if len(texts) == 1 else parts})
+    return {"messages": messages}
+
+
+def frozen_sessions(calls: Sequence[Call]) -> list[FrozenScript]:
+    """One script a session of a stored run, sessions in the order of their first call. Raises UsageError."""
     by_session: dict[str, list[Call]] = {}
     for call in calls:
         if call.turn:
-            if call.dialect != "openai-chat":
-                raise UsageError(f"only runs on the wire openai-chat can be sent again; this one spoke {call.dialect}")
             by_session.setdefault(call.session, []).append(call)
-    return [
-        FrozenScript([call.body for call in sorted(session, key=lambda call: call.turn)])
-        for session in by_session.values()
-    ]
+    return [FrozenScript(sorted(session, key=lambda call: call.turn)) for session in by_session.values()]
