@@ -91,4 +91,6 @@ def test_a_stored_conversation_is_sent_again_as_it_was(engine, short_system, cap
     )
     again = measured(capsys, "test", "llamacpp", "--base-url", engine.base_url, "--replay", first["run_id"])
     assert len(again["turns"]) == 4
-    assert all(row["prompt_tokens"] == old["prompt_tokens"] for row, old in zip(again["turns"], first["turns"]))
+    assert all(
+        row["prompt_tokens"] == old["prompt_tokens"] for row, old in zip(again["turns"], first["turns"], strict=True)
+    )

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="One opening with different questions, or a conversation that grows.",
 )
-@click.option("--calls", type=click.IntRange(min=2), default=12, show_default=True, help="Calls of each order.")
+@click.option("--calls", type=click.IntRange(2, 10_000), default=12, show_default=True, help="Calls of each order.")
 @click.option(
     "--cold-calls",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 10_000),
     default=3,
     show_default=True,
     help="Cold calls of the same prompt between the warm ones, so that drifting load shows.",
@@ -92,12 +92,13 @@ def bench(
         shapes=SHAPES if shape == "both" else (shape,),
         calls=calls,
         cold_calls=cold_calls,
+        usage=usage,
         isolate=options.cold != "none",
     )
     keeper = Keeper(options.store)
     with started(target, base_url=base_url, key_variable=key_variable, practice=values) as start:
-        progress = Progress(plan.total_calls + usage)
-        result, measured = run_bench_command(start, options, plan, opening, questions, usage, keeper, progress)
+        progress = Progress(plan.total_calls)
+        result, measured = run_bench_command(start, options, plan, opening, questions, keeper, progress)
     code = finish(result, keeper, measured, output, html_file)
     stored_hint(keeper)
     keeper.close()
@@ -110,7 +111,6 @@ def run_bench_command(
     plan: BenchPlan,
     opening: str,
     questions: list[str],
-    usage: bool,
     keeper: Keeper,
     progress: Any,
 ) -> tuple[BenchResult, Measured]:
@@ -121,7 +121,6 @@ def run_bench_command(
     from hitrate.live import loop
     from hitrate.live.bench import CONVERSATION, run_bench
     from hitrate.live.conversation import nonce
-    from hitrate.live.multi_turn import until_stopped
 
     random = random_source(options)
     prefix = f"hitrate-{nonce(random).replace(' ', '')}"
@@ -130,18 +129,13 @@ def run_bench_command(
         return datetime.datetime.now().astimezone().isoformat(timespec="milliseconds")
 
     async def work(asker: Asker) -> list[str]:
-        warnings = await run_bench(asker, plan, opening, questions, random, now, prefix)
-        if usage and not warnings:
-            messages = [{"role": "system", "content": opening}, {"role": "user", "content": questions[0]}]
-            extra = asker.ask(messages, session=f"{prefix}-usage", turn=1, label="usage")
-            warnings += await until_stopped(asker, extra)
-        return warnings
+        return await run_bench(asker, plan, opening, questions, random, now, prefix)
 
     # In the conversation shape every call also carries the questions and answers before it.
     grown = sum(shape == CONVERSATION for _, shape in plan.parts()) * sum(range(plan.calls)) * (60 + options.max_tokens)
     size = Size(
-        calls=plan.total_calls + usage,
-        prompt_tokens=(plan.total_calls + usage) * (tokens_at_most(opening) + 60) + grown,
+        calls=plan.total_calls,
+        prompt_tokens=plan.total_calls * (tokens_at_most(opening) + 60) + grown,
         connections=1,
     )
     measured = loop.run(measure("bench", start, options, size, work, keeper, progress))

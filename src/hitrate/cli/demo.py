@@ -161,7 +161,7 @@ def _bench(start: Started, plan: Any, begin: float) -> BenchResult:
     keeper = Keeper(True)
     progress = _FirstWarm(plan.total_calls, begin)
     result, measured = run_bench_command(
-        start, _options(16), plan, default_opening(), default_questions(), False, keeper, progress
+        start, _options(16), plan, default_opening(), default_questions(), keeper, progress
     )
     _stop_when_interrupted(measured)
     keeper.finish(result)

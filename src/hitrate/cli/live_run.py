@@ -20,12 +20,13 @@ from hitrate.cli.started import Started
 from hitrate.core.model import Call
 from hitrate.core.money import Price, total_cost
 from hitrate.core.results import BenchResult, Measurement, TestResult
+from hitrate.engines.running import settings_at
 from hitrate.errors import UsageError
 from hitrate.live.asker import WARM_UP, Asker, CallOptions
 from hitrate.live.lag import LoopLag, measurement
 from hitrate.live.multi_turn import INTERRUPTED
 from hitrate.live.pace import Pace
-from hitrate.live.session import check_budget, choose_model, choose_price, open_target
+from hitrate.live.session import check_budget, choose_model, choose_price, empty_slots, open_target
 from hitrate.targets.dialects.interface import Dialect
 
 
@@ -171,6 +172,9 @@ async def measure(
             known_models=[entry.id for entry in opened.models],
             on_call=on_call,
         )
+        own_engine = settings_at(str(target.base_url)) if options.cold != "none" else None
+        if own_engine is not None:
+            await empty_slots(opened.client, own_engine["slots"])
         await asker.warm_up()
         async with LoopLag() as lag:
             warnings = await work(asker)
@@ -247,7 +251,7 @@ def finish(
     if measured.interrupted:
         return 130
     counted = [call for call in measured.calls if call.label != WARM_UP]
-    return 3 if counted and all(call.reply is None for call in counted) else 0
+    return 3 if counted and all(call.reply is None or call.error is not None for call in counted) else 0
 
 
 def stored_hint(keeper: Keeper) -> None:

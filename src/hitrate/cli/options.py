@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -70,17 +71,38 @@ def json_pairs(ctx: click.Context, parameter: click.Parameter, value: tuple[str,
     return found
 
 
+class Finite(click.FloatRange):
+    """A range of numbers without "nan" and "inf", which compare as if they were in any range."""
+
+    name = "float"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number to work with", param, ctx)
+        return number
+
+
 target_options = _all(
     click.option("--model", help="Model id; left out, the only model the target lists."),
     click.option("--base-url", help="Address of the API, with /v1, instead of the preset's."),
     click.option("--key-variable", metavar="NAME", help="Environment variable that holds the API key."),
     click.option("--header", multiple=True, callback=pairs, metavar="NAME=VALUE", help="A further request header."),
-    click.option("--timeout", default=600.0, show_default=True, metavar="SECONDS", help="Longest time for one call."),
+    click.option(
+        "--timeout",
+        type=Finite(min=0.1, max=86_400),
+        default=600.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Longest time for one call.",
+    ),
 )
 
 call_options = _all(
     click.option("--max-tokens", type=click.IntRange(min=1), help="Longest reply; 32 in test, 16 in bench."),
-    click.option("--temperature", type=float, default=0.0, show_default=True, help="0 where the model takes one."),
+    click.option(
+        "--temperature", type=Finite(min=0), default=0.0, show_default=True, help="0 where the model takes one."
+    ),
     click.option(
         "--affinity",
         default="auto",
@@ -105,14 +127,14 @@ call_options = _all(
         metavar="NAME=VALUE",
         help="A parameter of that rule, e.g. block_size=32 or host_cache_bytes=0.",
     ),
-    click.option("--rpm", type=click.FloatRange(min=0, min_open=True), help="At most this many requests a minute."),
+    click.option("--rpm", type=Finite(min=0, min_open=True), help="At most this many requests a minute."),
     click.option(
         "--price",
         callback=price,
         metavar="IN,CACHED,OUT",
         help="US dollars per million tokens, where the target does not list them.",
     ),
-    click.option("--budget", type=click.FloatRange(min=0), metavar="USD", help="Spend at most this much."),
+    click.option("--budget", type=Finite(min=0), metavar="USD", help="Spend at most this much."),
     click.option("--seed", type=int, help="Makes the nonces of a run repeatable."),
 )
 

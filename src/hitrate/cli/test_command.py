@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 @click.argument("target")
 @click.option("--system", "system_file", metavar="FILE", help="System prompt; a support agent's when left out.")
 @click.option("--tools", "tools_file", metavar="FILE", help="Tool definitions as JSON.")
-@click.option("--turns", type=click.IntRange(min=1), default=5, show_default=True, help="Turns of every session.")
+@click.option("--turns", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Turns of every session.")
 @click.option(
-    "--sessions", type=click.IntRange(min=1), default=1, show_default=True, help="Also run this many at once."
+    "--sessions", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Also run this many at once."
 )
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1),
     help="At most this many of the sessions call at once; 1: they take turns.",
 )
-@click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Do everything this often.")
+@click.option("--repeat", type=click.IntRange(1, 1_000), default=1, show_default=True, help="Do everything this often.")
 @click.option(
     "--pad", callback=numbers, metavar="N,N,...", help="Find the granularity: the same prompt twice at these lengths."
 )

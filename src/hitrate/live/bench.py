@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -26,6 +27,8 @@ class BenchPlan(Struct, frozen=True, kw_only=True):
     shapes: tuple[str, ...] = (OPENING,)
     calls: int = 12
     cold_calls: int = 3
+    usage: bool = False
+    """One more call, the last one of the first part again, for its cached beside its prompt tokens."""
     isolate: bool = True
     """Whether this run's prompts must not match those of an earlier run."""
 
@@ -34,7 +37,7 @@ class BenchPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def total_calls(self) -> int:
-        return sum(self.calls + len(self.cold_after(order, shape)) for order, shape in self.parts())
+        return sum(self.calls + len(self.cold_after(order, shape)) for order, shape in self.parts()) + self.usage
 
     def cold_after(self, order: str, shape: str) -> set[int]:
         """Warm call numbers (from 1) that a cold call follows: evenly spread, never right after the first."""
@@ -103,9 +106,12 @@ async def run_bench(
     number of the call. Gives warnings. Stops early when the budget is spent or the run is cancelled."""
 
     async def parts() -> None:
+        again: list[Callable[[], Awaitable[Call]]] = []
         for order, shape in plan.parts():
             prompts = Prompts(opening, questions, order, now)
-            await _part(asker, plan, prompts, order, shape, random_source, session_prefix)
+            again.append(await _part(asker, plan, prompts, order, shape, random_source, session_prefix))
+        if plan.usage:
+            await again[0]()
 
     return await until_stopped(asker, parts())
 
@@ -118,7 +124,8 @@ async def _part(
     shape: str,
     random_source: random.Random,
     session_prefix: str,
-) -> None:
+) -> Callable[[], Awaitable[Call]]:
+    """Make the calls of one order and shape; gives what asks the last one once more."""
     label = f"{order}/{shape}"
     session = f"{session_prefix}-{order}-{shape}"
     # A knob leaves the prompt as it is; without one, the first tokens have to differ from every earlier run.
@@ -128,15 +135,15 @@ async def _part(
     head = "" if fixed is None or by_knob else f"Run {fixed}.\n"
     for number, cold in roles(plan.calls, plan.cold_after(order, shape)):
         if cold and asker.target.cold_without_markers:
-            messages = prompts.opening_shape(number, head)
-            await asker.ask(messages, session=session, turn=number, label=label + "/cold", cold=True)
+            same = prompts.opening_shape(number, head)
+            await asker.ask(same, session=session, turn=number, label=label + "/cold", cold=True)
             continue
         if cold:
             fresh = nonce(random_source)
             cold_head = "" if by_knob else f"Run {fresh}.\n"
-            messages = prompts.opening_shape(number, cold_head)
+            other = prompts.opening_shape(number, cold_head)
             cold_isolation = fresh if by_knob else None
-            await asker.ask(messages, session=session, turn=number, label=label + "/cold", isolation=cold_isolation)
+            await asker.ask(other, session=session, turn=number, label=label + "/cold", isolation=cold_isolation)
             continue
         if shape == CONVERSATION:
             messages = prompts.conversation_shape(number, head)
@@ -145,3 +152,4 @@ async def _part(
         call = await asker.ask(messages, session=session, turn=number, label=label, **isolation)
         if shape == CONVERSATION:
             prompts.answered(call)
+    return partial(asker.ask, messages, session=session, turn=1, label="usage", **isolation)

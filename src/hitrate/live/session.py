@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -88,6 +88,14 @@ async def open_target(target: Target, **settings: Any) -> AsyncIterator[Opened]:
     async with connected(target, **settings) as client:
         dialect = dialect_called(target.dialect)
         yield Opened(client=client, dialect=dialect, target=target, models=await list_models(client))
+
+
+async def empty_slots(client: Client, slots: int) -> None:
+    """Forget what the slots of a llama.cpp server hold, so that a cold call shares nothing with an earlier run, not
+    even the head of the chat template. For engines that hitrate itself runs; one that refuses is left as it is."""
+    for slot in range(slots):
+        with suppress(TargetError):
+            await client.post_json(f"/slots/{slot}?action=erase", {}, from_root=True)
 
 
 async def list_models(client: Client) -> tuple[Model, ...]:

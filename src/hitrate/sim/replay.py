@@ -62,6 +62,8 @@ class _Replay:
         self._calls = calls
         self._cache = cache
         self._leases: dict[int, Lease] = {}
+        self._numbered: dict[int, int] = {}
+        """The model's number of a slot by the engine's: they differ where the engine had been used before."""
         self._waiting: deque[int] = deque()
         self._groups = _groups(calls, simultaneous_s)
         self._events = [(moment, _SENT, number) for number, (moment, _) in enumerate(self._groups)]
@@ -82,7 +84,7 @@ class _Replay:
         if self._waiting:
             wanted = self._calls[self._waiting[0]].slot
             lease = self._leases[index]
-            if isinstance(lease, SlotLease) and wanted not in (None, lease.slot):
+            if wanted is not None and isinstance(lease, SlotLease) and self._numbered.get(wanted) != lease.slot:
                 self._end_of_user_of(self._waiting[0], now)
         self._end(index, now)
 
@@ -118,11 +120,14 @@ class _Replay:
         call = self._calls[index]
         if call.slot is None or not isinstance(self._cache, SlotCache):
             return False
-        return self._cache.slot_for(call.prompt, namespace=call.namespace) == call.slot
+        chosen = self._cache.slot_for(call.prompt, namespace=call.namespace)
+        if call.slot in self._numbered:
+            return chosen == self._numbered[call.slot]
+        return chosen is not None and chosen not in self._numbered.values()
 
     def _end_of_user_of(self, index: int, now: float) -> bool:
         """End the call that holds this call's slot, if the client saw its end within `LATEST_OVERTAKING_S` from now."""
-        slot = self._calls[index].slot
+        slot = self._numbered.get(-1 if (used := self._calls[index].slot) is None else used)
         for user, lease in self._leases.items():
             if slot is not None and isinstance(lease, SlotLease) and lease.slot == slot:
                 if self._calls[user].done > now + LATEST_OVERTAKING_S:
@@ -138,6 +143,8 @@ class _Replay:
             return False
         self._leases[index] = lease
         self.expected[index] = lease.cached_tokens
+        if call.slot is not None and isinstance(lease, SlotLease) and lease.slot not in self._numbered.values():
+            self._numbered.setdefault(call.slot, lease.slot)
         heapq.heappush(self._events, (max(now, call.first_token or now), _FIRST_TOKEN, index))
         heapq.heappush(self._events, (max(now, call.done), _DONE, index))
         return True
