@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from random import Random
+from urllib.parse import urlsplit
 
 import pytest
-from practice_fakes import Caller, options_as
+from practice_fakes import Caller, exchange, options_as, serving_options
 
+from hitrate.serve.practice.reading import TOO_DEEP, json_object
 from hitrate.serve.practice.wire import Refused
 
 MARK = {"cache_control": {"type": "ephemeral", "ttl": "5m"}}
@@ -129,19 +131,19 @@ def changed(body, place, junk):
     return copy
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "body"),
-    [
-        ("openai", "/v1/chat/completions", CHAT),
-        ("openrouter", "/v1/chat/completions", CHAT),
-        ("llamacpp", "/v1/chat/completions", CHAT),
-        ("openai", "/v1/responses", RESPONSES),
-        ("anthropic", "/v1/messages", MESSAGES),
-        ("gemini", "/v1beta/models/M:generateContent", GEMINI),
-        ("bedrock", "/model/M/converse-stream", CONVERSE),
-        ("llamacpp", "/completion", COMPLETION),
-    ],
-)
+WIRES = [
+    ("openai", "/v1/chat/completions", CHAT),
+    ("openrouter", "/v1/chat/completions", CHAT),
+    ("llamacpp", "/v1/chat/completions", CHAT),
+    ("openai", "/v1/responses", RESPONSES),
+    ("anthropic", "/v1/messages", MESSAGES),
+    ("gemini", "/v1beta/models/M:generateContent", GEMINI),
+    ("bedrock", "/model/M/converse-stream", CONVERSE),
+    ("llamacpp", "/completion", COMPLETION),
+]
+
+
+@pytest.mark.parametrize(("name", "path", "body"), WIRES)
 def test_junk_anywhere(name, path, body):
     options = options_as(name, minimum_tokens=0) if name != "llamacpp" else options_as(name)
     model = options.models[0].name
@@ -159,3 +161,29 @@ def test_junk_anywhere(name, path, body):
         except Refused as refused:
             assert 400 <= refused.status < 500 and refused.message
     assert answered > len(tried) / 5
+
+
+@pytest.mark.parametrize(("name", "path"), [wire[:2] for wire in WIRES])
+def test_a_body_without_a_bottom_is_refused_in_the_shape_of_the_wire(name, path):
+    options = options_as(name)
+    path = path.replace("M", options.models[0].name)
+    headers = "authorization: Bearer any\r\nx-api-key: any\r\nx-goog-api-key: any\r\n"
+    with serving_options(options) as base_url:
+        for opened in (b"[", b'{"properties":'):
+            status, _, said, whole = exchange(urlsplit(base_url).port, opened * 100_000, path=path, headers=headers)
+            assert (status, whole) == (400, True)
+            told = json.loads(said)
+            assert (told["message"] if name == "bedrock" else told["error"]["message"]) == TOO_DEEP
+
+
+def test_a_schema_that_can_be_decoded_but_not_walked_is_refused():
+    caller = Caller(options_as("gemini"))
+    schema = '{"properties":{"a":' * 300 + "1" + "}}" * 300
+    tools = [{"functionDeclarations": [{"name": "f", "parameters": "SCHEMA"}]}]
+    body = json.dumps({**GEMINI, "tools": tools}).replace('"SCHEMA"', schema).encode()
+    with pytest.raises(Refused, match=TOO_DEEP):
+        caller.send(f"/v1beta/models/{caller.service.options.models[0].name}:generateContent", body)
+
+
+def test_arguments_without_a_bottom_are_those_of_a_call_that_was_cut_off():
+    assert json_object("[" * 100_000) == {}

@@ -10,12 +10,16 @@ import msgspec
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.serve.practice.wire import Refused, Tool
 
+TOO_DEEP = "the body's arrays and objects are nested too deeply"
+
 
 def decode_object(body: bytes) -> dict[str, Any]:
     try:
         sent = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Refused(400, f"the body is not valid JSON: {error}") from None
+    except RecursionError:
+        raise Refused(400, TOO_DEEP) from None
     if not isinstance(sent, dict):
         raise Refused(400, "the body is not a JSON object")
     return sent
@@ -71,7 +75,7 @@ def json_object(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return {}
     return value if isinstance(value, dict) else {}
 

@@ -21,6 +21,7 @@ from hitrate.serve.practice.faults import ActiveFaults
 from hitrate.serve.practice.knobs import affinity_of, namespace_of, with_settings
 from hitrate.serve.practice.limits import RateLimit
 from hitrate.serve.practice.options import PracticeOptions
+from hitrate.serve.practice.reading import TOO_DEEP
 from hitrate.serve.practice.replies import make_reply
 from hitrate.serve.practice.vendors import Vendor, vendor
 from hitrate.serve.practice.wire import Answer, PracticeRequest, Refused, Reply, Wire
@@ -78,7 +79,7 @@ class Service:
         faults = ActiveFaults(options.faults, self.calls, options.seed)
         self.check_key(wire, headers, query)
         self._check_load(faults, now())
-        request = wire.read(body, {**query, **place})
+        request = _read(wire, body, {**query, **place})
         if not request.model:
             request = replace(request, model=options.models[0].name)
         self.check_model(request.model)
@@ -230,6 +231,13 @@ class Service:
                 members={"n_prompt_tokens": prompt_tokens, "n_ctx": limit.tokens},
             )
         return limit.tokens - prompt_tokens
+
+
+def _read(wire: Wire, body: bytes, place: Mapping[str, str]) -> PracticeRequest:
+    try:
+        return wire.read(body, place)
+    except RecursionError:  # JSON that could be decoded, but a wire's walk through it goes deeper
+        raise Refused(400, TOO_DEEP) from None
 
 
 def _start_of_messages(prompt: CanonicalPrompt, ends: Sequence[int]) -> int:
