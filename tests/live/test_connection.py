@@ -2,13 +2,16 @@
 
 import asyncio
 import ssl
+from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from wire_server import CLOSE, RESET, SILENCE, STREAM, WHOLE, WireServer, call_once, calls_of, stream, with_length
 
 from hitrate.errors import Unreachable
 from hitrate.live.client import Client
+from hitrate.live.connection import Connection
 from hitrate.targets.dialects.openai_chat import OpenAIChat
 
 CERTIFICATE = Path(__file__).parent.parent / "data" / "localhost-for-tests-only.pem"
@@ -137,6 +140,67 @@ def test_a_silent_server_is_given_up(run, reply, options, error):
     call = run(call_once(WireServer(reply), **options))
     assert call.error.startswith(error)
     assert call.timing.total_s is None
+
+
+async def flood(reader, writer):
+    """An event whose line never ends, until the client is gone."""
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(STREAM + b"\r\ndata: ")
+    with suppress(ConnectionError):
+        while not writer.is_closing():
+            writer.write(b"x" * 65536)
+            await writer.drain()
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "error"),
+    [
+        (30, "the reply is longer than 64 MiB, the most that is read of one"),
+        (0.01, "the reply was not finished after "),
+    ],
+)
+def test_a_flood_ends_by_its_length_or_its_time(run, timeout_s, error):
+    async def main():
+        server = await asyncio.start_server(flood, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server, Client(url, target="t", dialect=OpenAIChat(), timeout_s=timeout_s) as client:
+            call = await client.call(b"{}")
+        assert (call.status, call.reply, call.timing.total_s) == (200, None, None)
+        assert call.error.startswith(error)
+
+    run(main())
+
+
+def test_the_time_is_looked_at_with_every_read_since_a_flood_holds_up_timers():
+    async def main():
+        connection = Connection(asyncio.get_running_loop())
+        connection.connection_made(transport := Mock())
+        connection.begin(b"GET", 1e-9, None)
+        connection.data_received(STREAM)  # the loop, and with it the timer, had no turn in between
+        transport.abort.assert_called_once()
+
+    asyncio.run(main())
+
+
+def test_a_call_cancelled_inside_a_flood_closes_its_connection(run):
+    async def main():
+        flooded, gone = asyncio.Event(), asyncio.Event()
+
+        async def handle(reader, writer):
+            flooded.set()
+            await flood(reader, writer)
+            gone.set()
+
+        server = await asyncio.start_server(handle, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server, Client(url, target="t", dialect=OpenAIChat()) as client:
+            task = asyncio.create_task(client.call(b"{}"))
+            await flooded.wait()
+            task.cancel()
+            await gone.wait()
+            assert task.cancelled()
+
+    run(main())
 
 
 def test_a_refused_connection_is_an_error_of_the_call_and_of_warming(run):

@@ -1,10 +1,12 @@
 """Stamped reads to the times of a call, without a socket: read number n arrives n ms after the request was written."""
 
+import gzip
+
 import pytest
 
 from hitrate.core.model import Timing
 from hitrate.live.outcome import one_line, read_outcome, timing_of
-from hitrate.live.response import Response
+from hitrate.live.response import LONGEST_REPLY_BYTES, TOO_LONG, Response
 from hitrate.targets.dialects.openai_chat import OpenAIChat
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -71,3 +73,11 @@ def test_nothing_written_has_no_times():
 )
 def test_others_text_becomes_one_harmless_line(text, line):
     assert one_line(text) == line
+
+
+def test_a_small_reply_that_unpacks_without_end_is_given_up():
+    packed = gzip.compress(b"x" * (LONGEST_REPLY_BYTES + 1), 1)
+    response = Response()
+    response.feed(10, b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed)
+    assert response.complete
+    assert (read_outcome(response, OpenAIChat()).error, len(packed) < 2**20) == (TOO_LONG, True)

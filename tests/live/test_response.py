@@ -2,7 +2,7 @@
 
 import pytest
 
-from hitrate.live.response import Response
+from hitrate.live.response import LONGEST_REPLY_BYTES, TOO_LONG, Response
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -114,3 +114,27 @@ def test_faults_say_what_happened_and_keep_what_came(reads, error, fault):
 def test_reads_behind_the_end_change_nothing():
     response = response_of(OK + b"Content-Length: 2\r\n\r\nhi", b"HTTP/1.1 500 No\r\n\r\n", closed=True)
     assert (response.status, response.body, response.last_ns, response.fault) == (200, b"hi", 10, None)
+
+
+@pytest.mark.parametrize(
+    ("opening", "read", "most_reads"),
+    [
+        pytest.param(OK + b"\r\ndata: ", b"x" * 2**20, 64, id="one event without end"),
+        pytest.param(CHUNKED, b"1\r\nx\r\n" * 2**16, 10, id="tiny chunks, each a slice to keep"),
+        pytest.param(OK, b"a:b\r\n" * 2**16, 10, id="headers without end"),
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 2**15, 82, id="1xx without end"),
+    ],
+)
+def test_a_reply_without_end_is_given_up_and_dropped(opening, read, most_reads):
+    response = Response()
+    response.feed(10, opening)
+    reads = next(number for number in range(1, most_reads + 1) if response.feed(20, read))
+    assert reads > 5
+    assert (response.fault, response.complete, response.reusable, response.slices) == (TOO_LONG, False, False, [])
+    assert TOO_LONG == "the reply is longer than 64 MiB, the most that is read of one"
+
+
+def test_a_reply_of_just_the_most_is_read_whole():
+    head = OK + b"\r\n"
+    response = response_of(head, b"x" * (LONGEST_REPLY_BYTES - len(head) - 100), closed=True)
+    assert (response.fault, len(response.body)) == (None, LONGEST_REPLY_BYTES - len(head) - 100)

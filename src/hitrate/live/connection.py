@@ -38,6 +38,7 @@ class Connection(asyncio.Protocol):
         self._done: asyncio.Future[Response]
         self._timer: asyncio.TimerHandle | None = None
         self._expires_at = 0.0
+        self._expires_ns = 0
         self._unsent = memoryview(b"")
         self._write_paused = False
 
@@ -64,6 +65,7 @@ class Connection(asyncio.Protocol):
             return
         now = self._loop.time()
         self._expires_at = now + timeout_s
+        self._expires_ns = perf_counter_ns() + round(timeout_s * 1e9)
         self._timer = self._loop.call_at(now + min(timeout_s, first_byte_timeout_s or timeout_s), self._expire)
         if len(wire) <= WRITE_PIECE_BYTES:
             response.written_ns = perf_counter_ns()
@@ -91,6 +93,8 @@ class Connection(asyncio.Protocol):
             self.abort()  # nobody asked: whatever it is, the next reply could not be told from it
         elif self._response.feed(stamp_ns, data):
             self._finish()
+        elif stamp_ns >= self._expires_ns:  # a flood of reads can keep the timer from its turn
+            self._give_up(self._response)
 
     def connection_lost(self, error: Exception | None) -> None:
         self.closed = True
@@ -117,6 +121,9 @@ class Connection(asyncio.Protocol):
         if response.reads and self._loop.time() < self._expires_at:  # only the first byte had a deadline so far
             self._timer = self._loop.call_at(self._expires_at, self._expire)
             return
+        self._give_up(response)
+
+    def _give_up(self, response: Response) -> None:
         waited_s = (perf_counter_ns() - response.written_ns) / 1e9
         response.fail(
             f"the reply was not finished after {waited_s:.3g} s" if response.reads else f"no reply in {waited_s:.3g} s"

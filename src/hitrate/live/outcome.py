@@ -14,7 +14,7 @@ import msgspec
 
 from hitrate.core.model import Reading, StreamEvent, Timing, Usage
 from hitrate.core.sse import looks_like_events, split_events
-from hitrate.live.response import Response, Slice
+from hitrate.live.response import LONGEST_REPLY_BYTES, TOO_LONG, Response, Slice
 from hitrate.targets.dialects import aws_eventstream
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.targets.dialects.openai_chat import error_text
@@ -98,12 +98,17 @@ def decoded_slices(response: Response) -> tuple[list[Slice], str | None]:
     if coding not in _ZLIB_WINDOWS:
         return [], f"the reply is compressed as {one_line(coding)!r}, which was not asked for and cannot be read"
     slices = []
+    room = LONGEST_REPLY_BYTES
     unpacker = zlib.decompressobj(_ZLIB_WINDOWS[coding])
     try:
         for number, (stamp_ns, read, data) in enumerate(response.slices):
             if number == 0 and coding == "deflate" and data[0] & 0x0F != 8:
                 unpacker = zlib.decompressobj(-15)  # some servers leave the zlib wrapper out
-            slices.append((stamp_ns, read, unpacker.decompress(data)))
+            unpacked = unpacker.decompress(data, room + 1)  # 64 KB can unpack to 64 MB
+            room -= len(unpacked)
+            if room < 0:
+                return [], TOO_LONG
+            slices.append((stamp_ns, read, unpacked))
     except zlib.error as error:
         return slices, f"the reply's {coding} data is broken ({error})"
     return slices, None

@@ -10,20 +10,30 @@ import httptools
 
 Slice = tuple[int, int, bytes]
 
+LONGEST_REPLY_BYTES = 64 * 1024 * 1024
+"""Far more than any model says in one reply; what sends more has lost its way, and would fill the memory."""
+
+TOO_LONG = f"the reply is longer than {LONGEST_REPLY_BYTES // 1024**2} MiB, the most that is read of one"
+
+_PART_BYTES = 100
+"""What the interpreter needs to keep a slice or a header, beside its bytes: a flood of tiny ones is mostly that."""
+
 
 class Response:
     """Feed it every read in order, and tell it when the connection ends.
 
     `slices` are (stamp_ns, read, body bytes): the stamp is the one handed to `feed`, `read` counts the calls of
-    `feed` from 1. It has ended when it is `complete` or has a `fault` (one line); what came before a fault is kept.
-    `reusable` says whether the connection can carry another request, `closed_silently` that it ended before any byte
-    came; `headers` are to be asked for when it has ended. Informational replies (1xx) are passed over.
+    `feed` from 1. It has ended when it is `complete` or has a `fault` (one line); what came before a fault is kept,
+    except of a reply that is too long. `reusable` says whether the connection can carry another request,
+    `closed_silently` that it ended before any byte came; `headers` are to be asked for when it has ended.
+    Informational replies (1xx) are passed over.
     """
 
     __slots__ = (
         "_framed",
         "_headers",
         "_parser",
+        "_received",
         "closed_silently",
         "complete",
         "fault",
@@ -51,6 +61,7 @@ class Response:
         self.closed_silently = False
         self._framed = False
         self._headers: dict[str, str] | None = None
+        self._received = 0
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
 
     @property
@@ -76,6 +87,7 @@ class Response:
             return True
         self.last_ns = stamp_ns
         self.reads += 1
+        self._received += len(data)
         try:
             parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -84,6 +96,8 @@ class Response:
             if not self.complete:
                 self.fail(f"malformed HTTP from the server: {error}")
             self.reusable = False
+        if self._received + (len(self.slices) + len(self.raw_headers)) * _PART_BYTES > LONGEST_REPLY_BYTES:
+            self._give_up()
         if self.ended:
             self._parser = None  # parser and reply refer to each other; left alone, only the collector frees them
             return True
@@ -106,6 +120,11 @@ class Response:
     def fail(self, fault: str) -> None:
         if not self.ended:
             self.fault = fault
+
+    def _give_up(self) -> None:
+        self.complete = self.reusable = False
+        self.fault = TOO_LONG
+        self.slices.clear()
 
     # httptools calls these; the names are its own.
 
