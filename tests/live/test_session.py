@@ -9,7 +9,7 @@ from hitrate.errors import KeyMissing, UsageError
 from hitrate.live.session import Opened, check_budget, choose_model, choose_price, connected, list_models, unreachable
 from hitrate.targets.dialects.openai_chat import OpenAIChat
 from hitrate.targets.models import Model
-from hitrate.targets.presets import Target
+from hitrate.targets.presets import Target, load
 
 PRICE = Price(input_usd_per_mtok=1.0, cached_usd_per_mtok=0.1, output_usd_per_mtok=4.0)
 
@@ -180,3 +180,12 @@ def test_a_header_of_the_users_own_takes_the_place_of_the_key():
     head = asyncio.run(sent())
     assert b"Basic k2" in head
     assert b"k1" not in head
+
+
+def test_a_hosted_model_that_lists_no_price_has_that_of_the_price_package():
+    hosted = Opened(client=None, dialect=None, target=load("openai"), models=())
+    price = choose_price(hosted, "gpt-4.1", None)
+    assert (price.input_usd_per_mtok, price.cached_usd_per_mtok, price.output_usd_per_mtok) == (2.0, 0.5, 8.0)
+    assert "genai-prices" in price.source
+    own = Opened(client=None, dialect=None, target=load("vllm"), models=())
+    assert choose_price(own, "gpt-4.1", None) == Price()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from hitrate.core.money import Price, upper_bound
+from hitrate.core.money import Price, Unpriced, upper_bound
 from hitrate.errors import KeyMissing, TargetError, Unreachable, UsageError
 from hitrate.live.client import Client, Sign
 from hitrate.targets.dialects import dialect as dialect_called
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.targets.models import Model, parse_models
 from hitrate.targets.presets import Target, require_base_url
+from hitrate.targets.prices import PriceBook, read_user_prices
 
 
 class Opened(Struct, frozen=True, kw_only=True):
@@ -122,13 +124,22 @@ def choose_model(opened: Opened, wanted: str | None) -> str:
 
 
 def choose_price(opened: Opened, model: str, given: Sequence[float] | None) -> Price:
-    """The price given on the command line, else the listed one; an unknown price stays unknown."""
+    """The price given on the command line, else the user's own, the listed one, or that of the price package; an
+    unknown price stays unknown."""
+    own = None
     if given is not None:
         fresh, cached, output = given
-        return Price(
+        own = Price(
             input_usd_per_mtok=fresh, cached_usd_per_mtok=cached, output_usd_per_mtok=output, source="command line"
         )
-    return next((entry.price for entry in opened.models if entry.id == model), Price())
+    book = PriceBook(
+        now=datetime.datetime.now(datetime.UTC),
+        given=own,
+        user=read_user_prices(),
+        listed={entry.id: entry.price for entry in opened.models},
+    )
+    found = book.quote_ahead(opened.target.name, model)
+    return Price() if isinstance(found, Unpriced) else found.price
 
 
 def check_budget(

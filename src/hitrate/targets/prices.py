@@ -223,6 +223,12 @@ class PriceBook:
             self._known[key] = self._look_up(target, model, at, tier)
         return self._known[key]
 
+    def quote_ahead(self, target: str, model: str) -> Quote | Unpriced:
+        """The price now of calls that are yet to be made, at the standard tier."""
+        if self._given is not None:
+            return Quote(price=with_documented_writes(self._given, model), provider=target or None, tier=None)
+        return self._look_up(target_called(target), model, self._now, None)
+
     def _look_up(self, target: str, model: str, at: datetime.datetime | None, tier: str | None) -> Quote | Unpriced:
         note = None if at is not None else f"the time of the calls is not known: prices of {self._now.date()}"
         moment = at or self._now
