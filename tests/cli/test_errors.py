@@ -7,7 +7,7 @@ import socket
 import sqlite3
 
 import pytest
-from plain_server import error, stream
+from plain_server import Reply, error, stream
 
 SHORT = ("--system", "short.txt", "--turns", 2, "--no-store")
 
@@ -124,8 +124,36 @@ def test_several_models_have_to_be_chosen_from(hitrate, plain):
 def test_an_address_without_the_interface(hitrate, plain):
     server = plain(error(404, "Not Found"), models=None)
     assert hitrate("test", server.url, "--model", "m", "--no-store").err == (
-        f"error: {server.address} has no such address (HTTP 404: Not Found); is the base URL right, with /v1?\n"
+        f"error: {server.address} has no such address: POST {server.url}/chat/completions (HTTP 404: Not Found); is "
+        "the base URL right?\n"
     )
+
+
+@pytest.mark.parametrize("models", [None, ["m"]])
+def test_an_address_that_answers_not_found_is_no_unknown_model(hitrate, plain, models):
+    server = plain(Reply(404, b'{"detail":"Not Found"}', {"Content-Type": "application/json"}), models=models)
+    assert hitrate("test", server.url, "--model", "m", "--no-store") == (
+        3,
+        "",
+        f"error: {server.address} has no such address: POST {server.url}/chat/completions (HTTP 404: Not Found); is "
+        "the base URL right?\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "note"),
+    [
+        (Reply(500, b"oops oops oops"), "HTTP 500: oops oops oops"),
+        (Reply(502, b""), "HTTP 502 Bad Gateway"),
+        (
+            Reply(200, b"<!doctype html><title>Welcome</title>", {"Content-Type": "text/html"}),
+            "the reply is a page (text/html), not JSON; is the base URL right?",
+        ),
+    ],
+)
+def test_a_reply_that_is_none_is_told_in_its_row(hitrate, plain, short, answer, note):
+    got = hitrate("test", plain(stream(), answer).url, *SHORT, "--json")
+    assert [row["note"] for row in got.json["turns"]] == [note] * 2
 
 
 # 429
@@ -172,12 +200,12 @@ def test_a_429_in_the_middle_costs_one_row(hitrate, plain, short):
     assert got.code == 0
     assert [(row["state"], row["note"]) for row in got.json["turns"]] == [
         ("cold", None),
-        ("failed", "Rate limit reached (rate_limit_exceeded); waited 0.0 s before 5 more tries"),
+        ("failed", "HTTP 429: Rate limit reached (rate_limit_exceeded); waited 0.0 s before 5 more tries"),
         ("hit", None),
     ]
     assert got.json["warnings"][0] == (
         "1 of 3 calls failed, the first in the sequential run at session 1, turn 2: "
-        "Rate limit reached (rate_limit_exceeded); waited 0.0 s before 5 more tries"
+        "HTTP 429: Rate limit reached (rate_limit_exceeded); waited 0.0 s before 5 more tries"
     )
 
 
@@ -267,8 +295,8 @@ def test_the_flag_that_turns_the_report_on_is_named(hitrate, plain, short):
     server = plain(stream(cached=None))
     got = hitrate("test", "vllm", "--base-url", server.url, *SHORT)
     assert (
-        "Cached tokens were not reported, so no hit rate can be given. Known of this target's reporting: only when started "
-        "with --enable-prompt-tokens-details; without it prompt_tokens_details is null.\n"
+        "Cached tokens were not reported, so no hit rate can be given. Known of this target's reporting: only when "
+        "started with --enable-prompt-tokens-details; without it prompt_tokens_details is null.\n"
     ) in got.out
 
 
@@ -303,7 +331,7 @@ def test_counts_that_contradict_each_other_are_marked_and_give_no_rate(hitrate, 
         ("malformed:every=3", "event 3 is malformed JSON"),
         ("cut:every=3", "the server cut the connection inside the reply, after"),
         ("error-after-200:every=3", "event 3: the server sent an error after status 200: the engine broke off"),
-        ("500:every=3", "The server had an error, as it was told to (server_error)"),
+        ("500:every=3", "HTTP 500: The server had an error, as it was told to (server_error)"),
     ],
 )
 def test_a_broken_stream_costs_one_row_and_keeps_what_came(hitrate, practice, short, fault, note):

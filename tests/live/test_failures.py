@@ -31,7 +31,7 @@ def test_what_may_pass_is_no_refusal(status):
             ADDRESS,
             failed(403),
             TargetError,
-            "10.0.0.7:9000 refused the key (HTTP 403: HTTP 403); it wants a key: name its variable with --key-variable",
+            "10.0.0.7:9000 refused the key (HTTP 403); it wants a key: name its variable with --key-variable",
         ),
         (
             VLLM,
@@ -44,7 +44,8 @@ def test_what_may_pass_is_no_refusal(status):
             VLLM,
             failed(404, "Not Found"),
             TargetError,
-            "vllm has no such address (HTTP 404: Not Found); is the base URL right, with /v1?",
+            "vllm has no such address: POST http://127.0.0.1:8000/v1/chat/completions (HTTP 404: Not Found); is the "
+            "base URL right?",
         ),
         (
             VLLM,
@@ -93,9 +94,40 @@ def test_refusals(target, call, kind, says):
     assert error.message == says
 
 
-def test_the_nearest_ids():
-    error = refusal(failed(404, "not found"), VLLM, known_models=["Qwen/qwen", "gemma"])
-    assert error.message == "vllm has no model 'qwen' (HTTP 404: not found); nearest ids: Qwen/qwen"
+@pytest.mark.parametrize(
+    ("said", "listed", "kind", "says"),
+    [
+        (
+            "model not found",
+            ["Qwen/qwen", "gemma"],
+            ModelNotFound,
+            "vllm has no model 'qwen' (HTTP 404: model not found); nearest ids: Qwen/qwen",
+        ),
+        (
+            "model not found",
+            ["qwen"],
+            TargetError,
+            "vllm refused the model 'qwen', which it lists (HTTP 404: model not found)",
+        ),
+        (
+            "Not Found",
+            ["qwen"],
+            TargetError,
+            "vllm has no such address: POST http://127.0.0.1:8000/v1/chat/completions (HTTP 404: Not Found); is the "
+            "base URL right?",
+        ),
+        (
+            "Not Found",
+            ["Qwen/qwen", "gemma"],
+            TargetError,
+            "vllm has no such address: POST http://127.0.0.1:8000/v1/chat/completions (HTTP 404: Not Found); is the "
+            "base URL right? It lists no model 'qwen'; nearest ids: Qwen/qwen",
+        ),
+    ],
+)
+def test_a_404_is_about_the_model_only_where_it_says_so(said, listed, kind, says):
+    error = refusal(failed(404, said), VLLM, known_models=listed)
+    assert (type(error), error.message) == (kind, says)
 
 
 @pytest.mark.parametrize(

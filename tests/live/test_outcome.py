@@ -81,3 +81,29 @@ def test_a_small_reply_that_unpacks_without_end_is_given_up():
     response.feed(10, b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed)
     assert response.complete
     assert (read_outcome(response, OpenAIChat()).error, len(packed) < 2**20) == (TOO_LONG, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "error"),
+    [
+        (b"text/html; charset=utf-8", b"<h1>It works!</h1>", "the reply is a page (text/html), not JSON"),
+        (
+            b"application/octet-stream",
+            b"\n<!DOCTYPE html><title>Hi</title>",
+            "the reply is a page (text/html), not JSON",
+        ),
+        (b"text/event-stream", b"<html></html>", "the reply is a page (text/html), not JSON"),
+        (b"text/plain", b"OK", "the reply is text (text/plain), not JSON"),
+    ],
+)
+def test_a_page_where_a_reply_should_be(kind, body, error):
+    response = Response()
+    response.feed(10, b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b" % (kind, len(body), body))
+    assert read_outcome(response, OpenAIChat()).error == f"{error}; is the base URL right?"
+
+
+def test_json_is_read_whatever_it_is_called():
+    body = b'{"choices":[{"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}]}'
+    response = Response()
+    response.feed(10, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+    assert read_outcome(response, OpenAIChat()).reading.reply.text == "Yes."

@@ -27,6 +27,8 @@ class RuleFacts(Struct, frozen=True, kw_only=True):
     minimum_tokens: int = 0
     granularity: int = 1
     slack_tokens: int = 0
+    published: bool = True
+    """False where no rule is known and the expectation is what the best of caches could serve."""
 
 
 def milliseconds(seconds: float | None) -> float | None:
@@ -48,10 +50,18 @@ def prefill_ms(call: Call) -> float | None:
     return round(float(value) * 1000.0, 3) if isinstance(value, (int, float)) else None
 
 
+def error_with_status(call: Call) -> str:
+    """The call's error with the HTTP status that it came with, which servers' own words leave out."""
+    said = call.error or ""
+    if call.status is None or call.status < 400 or said.startswith(f"HTTP {call.status}"):
+        return said
+    return f"HTTP {call.status}: {said}" if said else f"HTTP {call.status}"
+
+
 def _note(call: Call) -> str | None:
     notes = []
     if call.error:
-        notes.append(call.error)
+        notes.append(error_with_status(call))
     if call.usage.accounting_fault:
         notes.append(f"accounting fault: {call.usage.cached_tokens} cached of {call.usage.prompt_tokens} prompt tokens")
     if call.waits:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from hitrate.core.model import Call
 from hitrate.errors import ContextTooSmall, HitrateError, ModelNotFound, RateLimited, TargetError
+from hitrate.explain.rows import error_with_status
+from hitrate.targets.dialects import dialect
 from hitrate.targets.models import nearest_ids
 from hitrate.targets.presets import Target
 
@@ -43,7 +45,7 @@ def refusal(call: Call, target: Target, *, known_models: Sequence[str]) -> Hitra
     """The error that ends the run, or None when the call was answered or its failure may be passing."""
     if call.status is None or call.status < 400:
         return None
-    said = call.error or f"HTTP {call.status}"
+    said, with_status = call.error or f"HTTP {call.status}", error_with_status(call)
     name = target.name
     if call.status in (401, 403):
         where = (
@@ -51,22 +53,32 @@ def refusal(call: Call, target: Target, *, known_models: Sequence[str]) -> Hitra
             if target.key_variable
             else "it wants a key: name its variable with --key-variable"
         )
-        return TargetError(f"{name} refused the key (HTTP {call.status}: {said}); {where}")
-    if call.status == 404 and (_MODEL.search(said) or known_models):
-        near = nearest_ids(call.model or "", known_models)
-        hint = (
-            f"nearest ids: {', '.join(near)}" if near else f"list its ids with: hitrate models {command_word(target)}"
-        )
-        return ModelNotFound(f"{name} has no model '{call.model}' (HTTP 404: {said}); {hint}")
+        return TargetError(f"{name} refused the key ({with_status}); {where}")
     if call.status == 404:
-        return TargetError(f"{name} has no such address (HTTP 404: {said}); is the base URL right, with /v1?")
+        return _not_found(call, target, known_models)
     if call.status in (400, 413, 422) and _CONTEXT.search(said):
         return _context_too_small(target, said)
     if call.status in (400, 405, 413, 422):
-        return TargetError(f"{name} refused the request (HTTP {call.status}: {said})")
+        return TargetError(f"{name} refused the request ({with_status})")
     if call.status == 429:
         return _rate_limited(call, name, said)
     return None
+
+
+def _not_found(call: Call, target: Target, known_models: Sequence[str]) -> TargetError:
+    """A 404 is about the model only where it says so: a server that lacks the address answers "Not Found"."""
+    name, said = target.name, error_with_status(call)
+    listed = call.model in known_models
+    near = f"nearest ids: {', '.join(ids)}" if (ids := nearest_ids(call.model or "", known_models)) else None
+    if not _MODEL.search(call.error or ""):
+        unlisted = f" It lists no model '{call.model}'; {near}" if near and not listed else ""
+        base = (target.base_url or "").partition("?")[0].rstrip("/")
+        url = base + dialect(call.dialect).request_path(call.model or "", stream=True)
+        return TargetError(f"{name} has no such address: POST {url} ({said}); is the base URL right?{unlisted}")
+    if listed:
+        return TargetError(f"{name} refused the model '{call.model}', which it lists ({said})")
+    hint = near or f"list its ids with: hitrate models {command_word(target)}"
+    return ModelNotFound(f"{name} has no model '{call.model}' ({said}); {hint}")
 
 
 def command_word(target: Target) -> str:

@@ -44,6 +44,8 @@ def read_outcome(response: Response, dialect: Dialect) -> Outcome:
         return Outcome(_NOTHING, (), refusal_text(response, body))
     if response.fault is not None and not body:
         return Outcome(_NOTHING, (), response.fault)
+    if (strange := _no_json(response, body)) is not None:
+        return Outcome(_NOTHING, (), response.fault or strange)
     events: Sequence[StreamEvent] = ()
     if (
         dialect.framing == "aws-eventstream"
@@ -147,6 +149,16 @@ def _is_stream(response: Response, body: bytes) -> bool:
     if "event-stream" in response.headers.get("content-type", "").lower():
         return not body[:256].lstrip().startswith(b"{")  # an error body under the stream's content type
     return looks_like_events(body)
+
+
+def _no_json(response: Response, body: bytes) -> str | None:
+    """What a web site or a proxy answers where no model is: a page, or plain text."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if body.lstrip()[:1] in (b"{", b"[") or looks_like_events(body):
+        return None
+    if kind == "text/html" or re.match(rb"\s*<(!doctype|html)", body[:256], re.IGNORECASE):
+        return "the reply is a page (text/html), not JSON; is the base URL right?"
+    return "the reply is text (text/plain), not JSON; is the base URL right?" if kind == "text/plain" else None
 
 
 def _message_in(body: bytes) -> str:
