@@ -78,4 +78,4 @@ def test_a_side_that_answers_nothing_ends_the_comparison(hitrate, plain, practic
     server = plain(stream(), error(500, "no luck"))
     got = hitrate("compare", server.url, practice(), "--model", "m", "--no-store")
     assert (got.code, got.out) == (3, "")
-    assert got.err == f"error: {server.url}: no call was answered whole: no luck\n"
+    assert got.err == f"error: {server.url}: no call was answered whole: HTTP 500: no luck\n"

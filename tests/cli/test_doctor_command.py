@@ -136,7 +136,7 @@ def test_at_most_three_calls(hitrate, plain):
     ("answer", "says", "calls"),
     [
         (error(401, "no such key"), "refused the key (HTTP 401: no such key); it wants a key", 1),
-        (error(404, "model not found"), "has no model 'm' (HTTP 404: model not found)", 1),
+        (error(404, "model not found"), "refused the model 'm', which it lists (HTTP 404: model not found)", 1),
         (error(500, "out of order"), "out of order", 1),
         (error(429, "slow down", {"Retry-After": "0"}), "still answers 429 (waited 0 s, once; it says: slow down)", 2),
     ],
