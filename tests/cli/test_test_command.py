@@ -357,3 +357,52 @@ def test_a_hosted_target_is_judged_by_the_counts_it_reports(hitrate, practice, s
     scattered = practice(replicas=4)
     got = hitrate("test", scattered, "--model", "practice", "--system", short, "--sessions", 6, "--json")
     assert (got.json["verdict"]["cause"], got.json["verdict"]["routing_is_a_factor"]) == ("replica", True)
+
+
+@pytest.mark.parametrize("turns", [2, 5, 9])
+def test_a_coarse_step_on_one_server_is_never_called_replicas(hitrate, practice, turns):
+    """The default opening fills two blocks of 1,024 and some turns the third."""
+    got = hitrate("test", practice(block_size=1024), "--model", "practice", "--turns", turns, "--json")
+    verdict = got.json["verdict"]
+    assert (verdict["healthy"], verdict["routing_is_a_factor"]) == (None, None)
+    assert verdict["cause"] == ("fixed prefix" if turns == 2 else "granularity")
+    assert verdict["replicas"] is None
+
+
+def test_a_fixed_prefix_is_named(hitrate, plain, short):
+    server = plain(*(stream(prompt=3000 + 80 * turn, cached=2048 if turn > 1 else 0) for turn in range(7)))
+    got = hitrate("test", server.url, "--system", short, "--turns", 6, "--no-store")
+    assert "all were served the same 2,048 tokens: either a fixed prefix alone is cached" in got.out
+    assert "got less than the longest common prefix" in got.out
+    assert "replicas" not in got.out
+
+
+def test_a_step_above_128_is_read_off_the_counts(hitrate, practice):
+    url = practice(block_size=256)
+    verdict = hitrate("test", url, "--model", "practice", "--turns", 12, "--json").json["verdict"]
+    assert (verdict["healthy"], verdict["routing_is_a_factor"]) == (True, False)
+
+
+def test_replies_in_one_piece_are_judged_like_streamed_ones(hitrate, plain, short):
+    def whole(prompt, cached):
+        usage = {"prompt_tokens": prompt, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": cached}}
+        message = {"role": "assistant", "content": "Yes."}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        body = json.dumps({"id": "r", "model": "m", "choices": choices, "usage": usage}).encode()
+        return stream()._replace(body=body, headers={"Content-Type": "application/json"})
+
+    served = [(3000, 0), (3000, 0), (3080, 2990), (3160, 3070)]
+    of_one_piece = plain(*(whole(*one) for one in served))
+    streamed = plain(*(stream(prompt=prompt, cached=cached) for prompt, cached in served))
+    options = ("--system", short, "--turns", 3, "--no-store", "--json")
+    one, other = (hitrate("test", server.url, *options).json for server in (of_one_piece, streamed))
+    assert [row["ttft_ms"] for row in one["turns"]] == [None] * 3
+    assert [row["state"] for row in one["turns"]] == [row["state"] for row in other["turns"]] == ["cold", "hit", "hit"]
+    assert one["verdict"] == other["verdict"]
+    assert "the target did not stream: no time to first token" in one["warnings"]
+
+
+def test_nothing_is_said_of_reporting_where_nothing_is_known(hitrate, plain, short):
+    got = hitrate("test", plain(stream(cached=None)).url, "--system", short, "--turns", 2, "--no-store")
+    assert "Cached tokens were not reported, so no hit rate can be given.\n" in got.out
+    assert "Known of" not in got.out

@@ -181,8 +181,8 @@ def test_nothing_reported_gives_no_rate():
     verdict = judge(seen(rows), TargetFacts(how_to_report="only when started with --enable-prompt-tokens-details"))
     assert (verdict.healthy, verdict.cause) == (None, "not reported")
     assert verdict.text == (
-        "Cached tokens were not reported, so no hit rate can be given. Known of this target's reporting: only when started "
-        "with --enable-prompt-tokens-details."
+        "Cached tokens were not reported, so no hit rate can be given. Known of this target's reporting: only when "
+        "started with --enable-prompt-tokens-details."
     )
 
 
@@ -273,3 +273,31 @@ def test_a_stray_loss_in_parallel_is_not_called_a_replica():
         rows += session("parallel", number, [0 if number == 6 else 1040, 1088, 1136])
     verdict = judge(seen(rows), FACTS)
     assert (verdict.healthy, verdict.routing_is_a_factor, verdict.cause) == (None, None, "unexplained")
+
+
+def test_a_failed_turn_leaves_no_history_to_judge():
+    rows = [row("sequential", 1, 1, None, None, state="failed"), row("sequential", 1, 2, 0, 0, state="cold")]
+    lone = [Observation(row=one) for one in rows]
+    verdict = judge(lone, FACTS)
+    assert (verdict.healthy, verdict.cause) == (None, "too few turns")
+    assert verdict.text == "A turn that failed left no history to judge: see why it failed, and run the test again."
+
+
+def test_a_stray_loss_in_sequence_is_not_called_a_replica():
+    rows = session("sequential", 1, [1040, 1088, 0, 1200, 1248, 1296])
+    verdict = judge(seen(rows), FACTS)
+    assert (verdict.healthy, verdict.cause, verdict.replicas) == (None, "unexplained", None)
+
+
+def test_few_turns_give_no_number_of_replicas():
+    verdict = judge(seen(session("sequential", 1, [0, 1088, 0])), FACTS)
+    assert (verdict.cause, verdict.replicas) == ("replica", None)
+    assert verdict.text.endswith("n = 3).")
+
+
+def test_a_call_that_overtook_another_where_the_rule_displaces_most_is_capacity_all_the_same():
+    rows = [*session("sequential", 1, WHOLE), row("parallel", 1, 1, 0, 0)]
+    rows += [row("parallel", 1, turn, 0, expected) for turn, expected in ((2, 0), (3, 1088), (4, 0))]
+    shared = [r.expected_cached_tokens for r in rows[:5]] + [1040, 1088, 1136]
+    verdict = judge(seen(rows, shared), FACTS)
+    assert (verdict.healthy, verdict.routing_is_a_factor, verdict.cause) == (False, False, "capacity")

@@ -57,10 +57,15 @@ def test_calls_at_once_find_nothing_of_each_other_but_share_it():
     assert {one, other} == {Expected(0, 0), Expected(0, 12)}
 
 
-@pytest.mark.parametrize("failed", [{"ttft": None}, {"answer": None}])
+@pytest.mark.parametrize("failed", [{"ttft": None, "total": None}, {"answer": None}])
 def test_calls_without_a_token_have_no_expectation_and_leave_nothing(failed):
     first, second = expected([call(0, "q" * 10, **failed), call(1, "q" * 10)])
     assert (first.cached_tokens, second) == (None, Expected(0, 0))
+
+
+def test_a_reply_that_is_not_streamed_is_known_when_it_is_there():
+    first, second = expected([call(0, "q" * 10, ttft=None), call(1, "q" * 10, "yes", "w")])
+    assert (first, second) == (Expected(0, 0), Expected(12 + 5 - 1, 12 + 5 - 1))
 
 
 def test_an_estimate_is_the_share_of_the_prompt_that_was_reported():

@@ -260,3 +260,16 @@ def test_a_key_that_no_header_can_hold_is_not_shown(none):
     with pytest.raises(KeyMissing, match="holds characters that cannot be sent; nothing was sent") as caught:
         key_for(load("crusoe", none), {"CRUSOE_API_KEY": "se\ncret"})
     assert "cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ("not known", None),
+        ("yes: usage.cached_tokens", None),
+        ("only when started with --enable-cache-report", "only when started with --enable-cache-report"),
+        ("yes, when prompt_cache_key is sent: usage.n", "when prompt_cache_key is sent: usage.n"),
+    ],
+)
+def test_a_missing_report_is_explained_only_where_something_is_known(said, hint):
+    assert Target(name="t", dialect="openai-chat", reports_cached=said).reporting_hint == hint

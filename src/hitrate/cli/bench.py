@@ -167,5 +167,5 @@ def assemble_bench(start: Started, options: RunOptions, plan: BenchPlan, measure
         usage_call=extra[0] if extra else None,
         measurement=measured.measurement,
         cost_usd=measured.cost_usd,
-        warnings=(*measured.warnings, *warnings, *clock_warnings(measured.measurement, warm)),
+        warnings=(*measured.warnings, *warnings, *clock_warnings(measured.measurement, measured.lag_samples, warm)),
     )

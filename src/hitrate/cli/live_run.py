@@ -74,6 +74,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     model: str
     calls: tuple[Call, ...]
     measurement: Measurement
+    lag_samples: int
+    """How many samples the loop lag of `measurement` stands on."""
     price: Price
     dialect: Dialect
     affinity_sent: str | None
@@ -191,24 +193,46 @@ async def measure(
                 connect_times_s=opened.client.connect_times_s,
                 asked_concurrency=size.connections,
             ),
+            lag_samples=len(lag.samples_ms),
             price=price,
             dialect=opened.dialect,
             affinity_sent=asker.affinity_sent,
-            warnings=tuple(warnings),
+            warnings=(*warnings, *stream_warnings(counted)),
             interrupted=any(warning.startswith(INTERRUPTED) for warning in warnings),
         )
 
 
+def stream_warnings(calls: Sequence[Call]) -> list[str]:
+    """That whole replies with content came in one piece, so that no first token could be timed."""
+    whole = [call for call in calls if call.reply is not None and call.error is None and call.timing is not None]
+    unstreamed = sum(_in_one_piece(call) for call in whole)
+    if not unstreamed:
+        return []
+    where = "" if unstreamed == len(whole) else f" in {unstreamed} of {len(whole)} calls"
+    return [f"the target did not stream{where}: no time to first token"]
+
+
+def _in_one_piece(call: Call) -> bool:
+    reply, timing = call.reply, call.timing
+    if reply is None or timing is None or timing.ttft_s is not None:
+        return False
+    return bool(reply.text or reply.reasoning or reply.tool_calls)
+
+
 TIMER_ROUNDING_MS = 1.0
 """Of the samples of loop lag, not of the stamps: epoll waits in whole milliseconds."""
+LEAST_LAG_MS = 2.0
+"""Below it loop lag is hardly more than that rounding."""
+LEAST_LAG_SAMPLES = 50
+"""Half a second's worth: of fewer, the 99th percentile is the one worst sample."""
 
 
-def clock_warnings(measured: Measurement, warm_ttfts_ms: Sequence[float]) -> list[str]:
+def clock_warnings(measured: Measurement, lag_samples: int, warm_ttfts_ms: Sequence[float]) -> list[str]:
     """What the run's own error does to its figures, where it matters."""
     warnings = []
     fastest = min(warm_ttfts_ms, default=None)
-    lag_ms = measured.loop_lag_p99_ms
-    if fastest is not None and lag_ms is not None and lag_ms - TIMER_ROUNDING_MS > 0.2 * fastest:
+    lag_ms = measured.loop_lag_p99_ms if lag_samples >= LEAST_LAG_SAMPLES else None
+    if fastest is not None and lag_ms is not None and lag_ms > max(LEAST_LAG_MS, TIMER_ROUNDING_MS + 0.2 * fastest):
         warnings.append(
             f"this machine was busy: the event loop ran up to {lag_ms:.1f} ms late (p99) while the "
             f"fastest warm call took {fastest:.1f} ms; run it again on a quieter machine or with fewer sessions"

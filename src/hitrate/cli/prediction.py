@@ -28,6 +28,8 @@ ESTIMATE_SLACK_TOKENS = 16
 one before, and puts another vocabulary in place of the engine's only in between."""
 UNKNOWN_GRANULARITY = 128
 """The largest step that hosted vendors document; taken where no rule is published and the counts show no step."""
+LARGEST_STEP = 1024
+"""Above it a common divisor is taken for chance."""
 LEAST_COUNTS_FOR_A_STEP = 3
 """Distinct cached counts needed before their common divisor is taken for the step."""
 
@@ -163,7 +165,12 @@ def _estimated(
         note = note or "this target publishes no rule: the longest common prefix is what could be had at most"
     return Prediction(
         expected=tuple(expected),
-        rule=RuleFacts(minimum_tokens=minimum, granularity=step, slack_tokens=step + ESTIMATE_SLACK_TOKENS),
+        rule=RuleFacts(
+            minimum_tokens=minimum,
+            granularity=step,
+            slack_tokens=step + ESTIMATE_SLACK_TOKENS,
+            published=rule is not None,
+        ),
         expectation=Expectation(
             rule_set=describe(rule, **settings) if rule else "longest common prefix",
             basis="estimated",
@@ -203,7 +210,8 @@ def _common_step(calls: Sequence[Call]) -> int | None:
     counts = {call.usage.cached_tokens for call in calls if call.usage.cached_tokens}
     if len(counts) < LEAST_COUNTS_FOR_A_STEP:
         return None
-    return min(math.gcd(*counts), UNKNOWN_GRANULARITY)
+    step = math.gcd(*counts)
+    return step if step <= LARGEST_STEP else None
 
 
 def _minimum(rule: RuleSet | None, settings: Mapping[str, Any]) -> int:

@@ -245,7 +245,8 @@ def assemble_test(
         minimum_tokens=prediction.rule.minimum_tokens,
         granularity=prediction.rule.granularity,
         slack_tokens=prediction.rule.slack_tokens,
-        how_to_report=target.reports_cached,
+        published=prediction.rule.published,
+        how_to_report=target.reporting_hint,
         affinity_sent=measured.affinity_sent,
         affinity_knob=knob_in_words(target.affinity[0]) if target.affinity else None,
         spills_over=target.spills_over,
@@ -271,7 +272,8 @@ def assemble_test(
             "the first call was served from cache: the server was warm from an earlier run; leave --cold at auto, and "
             "replay a run on another target than its own"
         )
-    warnings += clock_warnings(measured.measurement, [row.ttft_ms for row in rows if row.ttft_ms is not None])
+    ttfts = [row.ttft_ms for row in rows if row.ttft_ms is not None]
+    warnings += clock_warnings(measured.measurement, measured.lag_samples, ttfts)
     return TestResult(
         run_id=measured.run_id,
         started_at=measured.started_at,

@@ -17,6 +17,7 @@ from hitrate.explain.history import (
 )
 from hitrate.explain.rows import RuleFacts
 from hitrate.explain.states import HEAD_SHARE
+from hitrate.explain.unpublished import LEAST_OBSERVATIONS, fixed_or_coarse, unexplained
 
 SPILL_OVER_CALLS_PER_MINUTE = 15.0
 """Above about this rate per prefix and key OpenAI sends calls to further machines.
@@ -115,6 +116,8 @@ def judge(observations: Sequence[Observation], facts: TargetFacts) -> Verdict:
         return _without_history(evidence, facts)
     if not evidence.missed and displaced:
         return _displaced(evidence, displaced, facts, repeatable)
+    if _rule_displaces_in_parallel(evidence, displaced, facts):
+        return _displaced(evidence, displaced, facts, repeatable)
     if not evidence.missed:
         return _healthy(evidence, facts, repeatable)
     if not any(_beyond_the_head(one.row) for one in evidence.later):
@@ -143,6 +146,8 @@ def _without_history(evidence: _Evidence, facts: TargetFacts) -> Verdict:
         )
     elif not evidence.later:
         cause, text = "too few turns", "One turn alone has no history to find. Use --turns 2 or more."
+        if any(one.row.turn > 1 for one in evidence.all):
+            text = "A turn that failed left no history to judge: see why it failed, and run the test again."
     elif facts.not_identical:
         cause, text = "not identical", f"The prompts share nothing in front. {facts.not_identical}"
     else:
@@ -192,6 +197,15 @@ def _raced(one: Observation, facts: RuleFacts) -> bool:
     return one.previous is None and one.row.run.startswith("parallel") and _lost_to_the_rule(one, facts)
 
 
+def _rule_displaces_in_parallel(evidence: _Evidence, displaced: Sequence[Observation], facts: RuleFacts) -> bool:
+    """Whether an exact rule that loses histories itself explains the further losses too: overlapping calls can reach
+    the server in another order than they were sent, and then another session is the one that was displaced."""
+    sequential = evidence.hits("sequential")
+    if facts.slack_tokens or not sequential or not all(sequential):
+        return False
+    return 0 < len(evidence.missed) < len(displaced)
+
+
 def _displaced(
     evidence: _Evidence, displaced: Sequence[Observation], facts: TargetFacts, repeatable: bool | None
 ) -> Verdict:
@@ -238,6 +252,10 @@ def _missed(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None) ->
             "does not keep what it generates, or renders it otherwise when it is sent back. Routing is no factor."
         )
         return Verdict(healthy=True, routing_is_a_factor=False, cause="reply", text=text, repeatable=repeatable)
+    if not facts.published:
+        found = fixed_or_coarse(evidence.count, evidence.later, evidence.missed, repeatable)
+        if found is not None:
+            return found
     if _always_one_turn_behind(evidence, facts):
         return _behind(evidence, repeatable)
     alone = not evidence.hits("sequential") or all(evidence.hits("sequential"))
@@ -257,6 +275,12 @@ def _missed(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None) ->
         return Verdict(healthy=False, routing_is_a_factor=True, cause="spill-over", text=text, repeatable=repeatable)
     if alone and (verdict := _not_at_random(evidence, repeatable)) is not None:
         return verdict
+    if sum(hit for _, hit in evidence.telling) * LEAST_REPLICAS > len(evidence.telling):
+        return _stray(evidence, repeatable)
+    if not facts.published:
+        verdict = unexplained(evidence.count, evidence.later, evidence.telling, repeatable)
+        if verdict is not None:
+            return verdict
     return _replica(evidence, facts, repeatable, alone=alone)
 
 
@@ -287,11 +311,7 @@ def _not_at_random(evidence: _Evidence, repeatable: bool | None) -> Verdict | No
     parallel, sequential = evidence.hits("parallel"), evidence.hits("sequential")
     share = sum(parallel) / len(parallel)
     if share > 1 / LEAST_REPLICAS:
-        text = (
-            f"{evidence.count}, only with sessions in parallel and too few for several replicas. No known cause fits; "
-            "calls that overlap can reach the server in another order than they were sent. Repeat with --repeat 2."
-        )
-        return Verdict(healthy=None, routing_is_a_factor=None, cause="unexplained", text=text, repeatable=repeatable)
+        return _stray(evidence, repeatable, only_in_parallel=True)
     if sequential and share ** len(sequential) < UNLIKELY:
         text = (
             f"{evidence.count}, only with sessions in parallel, so calls do not reach replicas at random. Either the "
@@ -302,11 +322,21 @@ def _not_at_random(evidence: _Evidence, repeatable: bool | None) -> Verdict | No
     return None
 
 
+def _stray(evidence: _Evidence, repeatable: bool | None, *, only_in_parallel: bool = False) -> Verdict:
+    text = f"{evidence.count}, too few for several replicas. No known cause fits. Repeat with --repeat 2."
+    if only_in_parallel:
+        text = (
+            f"{evidence.count}, only with sessions in parallel and too few for several replicas. No known cause fits; "
+            "calls that overlap can reach the server in another order than they were sent. Repeat with --repeat 2."
+        )
+    return Verdict(healthy=None, routing_is_a_factor=None, cause="unexplained", text=text, repeatable=repeatable)
+
+
 def _replica(evidence: _Evidence, facts: TargetFacts, repeatable: bool | None, *, alone: bool) -> Verdict:
     text = f"{evidence.count}: calls of one session reach different replicas, and each holds only what it has seen."
     found = wilson(sum(hit for _, hit in evidence.telling), len(evidence.telling))
     replicas = None
-    if found.estimate > 0 and found.low > 0:
+    if found.low > 0 and found.n >= LEAST_OBSERVATIONS:
         replicas = Interval(1 / found.estimate, 1 / found.high, 1 / found.low, found.n)
     text += (
         f" The history was found {found.estimate:.1%} of the time (95 % interval {found.low:.1%} to {found.high:.1%}, "

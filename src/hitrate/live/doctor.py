@@ -172,7 +172,8 @@ class Doctor:
         return call, ""
 
     def _look_at_counts(self, call: Call) -> None:
-        usage, flag = call.usage, f"known of this target: {self._target.reports_cached}"
+        usage, hint = call.usage, self._target.reporting_hint
+        flag = None if hint is None else f"known of this target: {hint}"
         if usage.prompt_tokens is None:
             self._note("cached tokens", "warning", "the reply has no usage at all: no hit rate can be given", flag)
         elif usage.accounting_fault:

@@ -160,11 +160,12 @@ class _Known(NamedTuple):
 
 def _timed(call: Call, source: TokenSource) -> TimedCall:
     timing = call.timing
-    if timing is None or timing.ttft_s is None or call.reply is None:
+    ttft_s = None if timing is None else timing.total_s if timing.ttft_s is None else timing.ttft_s
+    if timing is None or ttft_s is None or call.reply is None:
         sent = timing.sent_at_s if timing is not None else 0.0
         return TimedCall(sent, None, sent, ())
     sent = timing.sent_at_s
-    first = sent + timing.ttft_s
+    first = sent + ttft_s  # of a reply that was not streamed, the moment it was there
     done = first if timing.total_s is None else sent + timing.total_s
     tokens = source.tokens(call)
     return TimedCall(

@@ -21,6 +21,9 @@ MOST_RECORDS_NAMED = 5
 """Damaged records and remarks that a screen shows; JSON has them all."""
 
 
+NO_RULE = "longest common prefix"
+"""What stands in the place of a rule where a target publishes none."""
+
 _STEP_BASIS = {"run": "measured", "rule": "by its cache rule", "counts": "common divisor of its counts"}
 
 
@@ -149,9 +152,9 @@ def _below_expectation(result: TestResult) -> str | None:
     if not short:
         return None
     missing = sum((row.expected_cached_tokens or 0) - (row.cached_tokens or 0) for row in short)
+    than = "the longest common prefix" if result.expectation.rule_set == NO_RULE else "the cache rule predicts"
     return (
-        f"{count(len(short))} of {count(len(result.turns))} calls got less than the cache rule predicts, "
-        f"{count(missing)} tokens in all"
+        f"{count(len(short))} of {count(len(result.turns))} calls got less than {than}, {count(missing)} tokens in all"
     )
 
 

@@ -99,6 +99,13 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         found = (rule for pattern, rule in self.rule_set_by_model.items() if fnmatchcase(name, pattern))
         return next(found, self.rule_set)
 
+    @property
+    def reporting_hint(self) -> str | None:
+        """What to know of `reports_cached` when a reply came without cached tokens: a flag, a condition; else None."""
+        if self.reports_cached == "not known" or self.reports_cached.startswith("yes:"):
+            return None
+        return self.reports_cached.removeprefix("yes, ").removeprefix("yes ")
+
 
 def user_file() -> Path:
     """Where a user's own targets stand; the file need not exist."""
