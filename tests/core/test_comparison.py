@@ -88,9 +88,7 @@ FINE = run_of((1000, 0), (1100, 992), (1200, 1088), (1300, 1184), granularity=16
             id="the rule of B predicts the gap",
         ),
         pytest.param(
-            run_of(
-                (1000, 17), (1100, 896), (1200, 1024), (1300, 1152), (1400, 1280), (1500, 1408), states={1: "cold"}
-            ),
+            run_of((1000, 17), (1100, 896), (1200, 1024), (1300, 1152), (1400, 1280), (1500, 1408), states={1: "cold"}),
             ["equal", "granularity", "granularity", "granularity", "only in B", "only in B"],
             "granularity",
             id="the head of the chat template is no reuse and no step",
