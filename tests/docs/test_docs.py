@@ -19,6 +19,7 @@ from typing import NamedTuple
 import click
 import pytest
 
+import hitrate.explain.unpublished
 import hitrate.explain.verdict
 from hitrate import errors
 from hitrate.caches.rules import RULE_SETS
@@ -120,10 +121,11 @@ def test_addresses_of_the_practice_server_are_documented() -> None:
 
 
 def verdict_causes() -> set[str]:
-    """Every literal that `explain/verdict.py` gives for a cause."""
-    tree = ast.parse(Path(hitrate.explain.verdict.__file__).read_text(encoding="utf-8"))
+    """Every literal that the modules of verdicts give for a cause."""
+    modules = (hitrate.explain.verdict, hitrate.explain.unpublished)
+    trees = [ast.parse(Path(module.__file__).read_text(encoding="utf-8")) for module in modules]
     values: list[ast.expr] = []
-    for node in ast.walk(tree):
+    for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.keyword) and node.arg == "cause":
             values.append(node.value)
         elif isinstance(node, ast.Assign):
