@@ -315,6 +315,16 @@ def imitated() -> str:
     return table(heads, map(row, vendor_names()))
 
 
+def tried() -> str:
+    rows = json.loads((ROOT / "tests" / "data" / "every_preset.json").read_text(encoding="utf-8"))
+    heads = ("target", "against", "second turn of `test`", "second call of `bench`", "why")
+    names = ("second_turn", "second_bench_call", "note")
+    return table(
+        heads,
+        ((code(row["target"]), code(f"serve --as {row['server']}"), *(row[name] for name in names)) for row in rows),
+    )
+
+
 # Formats, errors, store
 
 
@@ -381,6 +391,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "routing-policies": routing_policies,
     "faults": faults,
     "imitated": imitated,
+    "tried": tried,
     "log-formats": log_formats,
     "json-keys": json_keys,
     "error-tree": error_tree,

@@ -6,6 +6,7 @@ The keys must be in nothing that is printed.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from plain_server import Reply
@@ -16,40 +17,11 @@ from hitrate.targets.presets import load
 KEY, WRONG = "right-key-12345", "wrong-key-67890"
 
 SERVERS = [
-    # server, target, what the cache did with the second turn, and the second call of a bench
-    ("anthropic", "anthropic", "hit", "hit"),
-    ("azure", "azure", "hit", "hit"),
-    ("baseten", "baseten", "hit", "hit"),
-    ("bedrock", "bedrock", "hit", "hit"),
-    ("cerebras", "cerebras", "hit", "hit"),
-    ("crusoe", "crusoe", "hit", "hit"),
-    ("dashscope", "dashscope", "miss", "miss"),  # caches what is marked, and this wire has no markers of hitrate's
-    ("deepinfra", "deepinfra", "not reported", "not reported"),
-    ("deepseek", "deepseek", "miss", "miss"),  # takes six seconds to write
-    ("dynamo", "dynamo", "not reported", "not reported"),
-    ("fireworks", "fireworks", "hit", "hit"),
-    ("gemini", "gemini", "not reported", "not reported"),  # serves objects alone, and leaves a count of 0 out
-    ("gemini", "gemini-openai", "not reported", "not reported"),
-    ("groq", "groq", "hit", "hit"),
-    ("llamacpp", "llamacpp", "hit", "hit"),
-    ("lmstudio", "lmstudio", "not reported", "not reported"),
-    ("minimax", "minimax", "miss", "miss"),  # as dashscope
-    ("mistral", "mistral", "hit", "hit"),
-    ("mlx", "mlx", "hit", "hit"),
-    ("moonshot", "moonshot", "hit", "hit"),
-    ("novita", "novita", "not reported", "not reported"),
-    ("ollama", "ollama", "not reported", "not reported"),
-    ("openai", "openai", "hit", "cold"),  # matches at breakpoints, of which the opening alone has none
-    ("openai", "openai-responses", "hit", "cold"),
-    ("openai-before-gpt-5.6", "openai", "hit", "hit"),
-    ("openai-before-gpt-5.6", "openai-responses", "hit", "hit"),
-    ("openrouter", "openrouter", "miss", "miss"),  # as dashscope
-    ("sglang", "sglang", "not reported", "not reported"),
-    ("together", "together", "not reported", "not reported"),
-    ("vllm", "vllm", "not reported", "not reported"),
-    ("xai", "xai", "hit", "hit"),
-    ("zai", "zai", "hit", "hit"),
+    (row["server"], row["target"], row["second_turn"], row["second_bench_call"])
+    for row in json.loads((Path(__file__).parent.parent / "data" / "every_preset.json").read_text())
 ]
+"""Server, target, what the cache does with the second turn of a test and with the second call of a bench. The page
+docs/reference/targets.md shows these rows."""
 PAIRS = [row[:2] for row in SERVERS]
 SHORT = ("--system", "short.txt", "--turns", 2, "--no-store")
 

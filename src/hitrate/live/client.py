@@ -22,6 +22,7 @@ from hitrate.live.request import default_lines, header_lines, length_line, open_
 from hitrate.live.response import Response
 from hitrate.live.retry import wait_before_retry
 from hitrate.targets.dialects import aws_eventstream
+from hitrate.targets.dialects.header_counts import with_header_counts
 from hitrate.targets.dialects.interface import Dialect
 
 REHEARSALS = 8
@@ -273,7 +274,7 @@ class Client:
             label=label,
             headers=self._kept_headers | kept_request_headers(headers.items()) if headers else self._kept_headers,
             status=response.status,
-            usage=outcome.reading.usage,
+            usage=with_header_counts(outcome.reading.usage, response.headers),
             timing=timing,
             reply=outcome.reading.reply,
             response_headers=kept_response_headers(response.headers.items()),
