@@ -406,3 +406,17 @@ def test_nothing_is_said_of_reporting_where_nothing_is_known(hitrate, plain, sho
     got = hitrate("test", plain(stream(cached=None)).url, "--system", short, "--turns", 2, "--no-store")
     assert "Cached tokens were not reported, so no hit rate can be given.\n" in got.out
     assert "Known of" not in got.out
+
+
+@pytest.mark.parametrize("turns", [2, 5, 9])
+def test_a_vendor_without_a_published_rule_is_not_taken_for_replicas(hitrate, practice, monkeypatch, turns):
+    monkeypatch.setenv("MOONSHOT_API_KEY", "sk-x")
+    where = ("moonshot", "--base-url", practice(imitates="moonshot"), "--model", "kimi-k2-0905-preview")
+    verdict = hitrate("test", *where, "--turns", turns, "--no-store", "--json").json["verdict"]
+    assert verdict["healthy"] is not False
+    assert not verdict["routing_is_a_factor"]
+
+
+def test_a_session_that_falls_back_on_replicas_is_told_without_a_published_rule(hitrate, practice):
+    got = hitrate("test", practice(replicas=3), "--model", "practice", "--turns", 12, "--sessions", 4, "--json")
+    assert (got.json["verdict"]["routing_is_a_factor"], got.json["verdict"]["cause"]) == (True, "replica")
