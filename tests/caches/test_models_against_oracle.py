@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -28,6 +28,8 @@ TOKENS = st.lists(st.integers(0, 2), max_size=9)
 NAMESPACES = st.sampled_from([None, None, None, "other"])
 PICK = st.integers(0, 5)
 EXAMPLES = int(os.environ.get("HITRATE_EXAMPLES", "8"))
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+"""A failure is shown as found: shrinking a machine of forty steps takes minutes, and the steps tell enough."""
 
 
 class Options(NamedTuple):
@@ -219,6 +221,10 @@ def test_model_answers_as_its_oracle(name: str) -> None:
     run_state_machine_as_test(
         machine(MODELS[name], OPTIONS[max(words, key=len)] if words else PLAIN),
         settings=settings(
-            max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=EXAMPLES,
+            phases=PHASES,
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
         ),
     )

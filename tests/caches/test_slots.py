@@ -100,7 +100,7 @@ def test_a_slot_about_to_lose_half_is_saved_first_and_comes_back() -> None:
 def store(*lengths: tuple[str, int], limit: int | None = None, tokens: int | None = None, each: int = 0) -> HostStore:
     result = HostStore(limit, tokens, 1, each)
     for letter, length in lengths:
-        result = result.saved(HeldSequence(tuple(prompt(letter, length))))
+        result = result.saved(HeldSequence(tuple(prompt(letter, length)))).trimmed()
     return result
 
 
@@ -207,3 +207,14 @@ def test_reset_forgets_all_and_namespaces_never_match() -> None:
 def test_an_empty_prompt_is_served_nothing() -> None:
     cache = SlotCache(2)
     assert [send(cache, [])[1], send(cache, prompt("a", 5))[1], send(cache, [])[1]] == [0, 0, 0]
+
+
+def test_what_is_over_the_limit_in_tokens_can_still_be_loaded_before_it_is_dropped():
+    old, new = prompt("a", 10), prompt("b", 10)
+    cache = SlotCache(1, 12, host_cache_bytes=None)
+    for tokens in (old, new):
+        lease = cache.begin(tokens)
+        assert lease is not None
+        cache.finish(lease)
+    assert cache.host_tokens == [tuple(old)]
+    assert cache.peek([*old, 1]) == 10  # `new` is saved first, the two are over the limit of 12, and `old` is loaded

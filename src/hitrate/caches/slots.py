@@ -61,7 +61,10 @@ class HostStore:
     sequences: tuple[HeldSequence, ...] = ()
 
     def saved(self, sequence: HeldSequence) -> HostStore:
-        """With `sequence` as the newest; unchanged if it is empty, is contained in another, or is too big."""
+        """With `sequence` as the newest; unchanged if it is empty, is contained in another, or is too big.
+
+        The limit in tokens is held by `trimmed` alone: the server does that only after it has looked for a better one.
+        """
         length = len(sequence.tokens)
         if not length or any(stored.common(sequence) == length for stored in self.sequences):
             return self
@@ -71,7 +74,7 @@ class HostStore:
         kept = tuple(stored for stored in self.sequences if stored.common(sequence) < len(stored.tokens))
         while limit is not None and kept and self._size((*kept, sequence)) > limit:
             kept = kept[1:]
-        return self._with((*kept, sequence)).trimmed()
+        return self._with((*kept, sequence))
 
     def best_for(self, current: HeldSequence, wanted: HeldSequence) -> HeldSequence | None:
         """The stored sequence that beats `current` both in what it shares with `wanted` and in what of it is kept."""
@@ -331,7 +334,7 @@ class SlotCache:
         for slot in self._slots:
             if not slot.is_busy:
                 assert self._store is not None
-                self._store = self._store.saved(slot.held)
+                self._store = self._store.saved(slot.held).trimmed()
                 if self.kv_unified:
                     slot.held = HeldSequence()
 
