@@ -7,6 +7,7 @@
      └── TargetError                3   the target cannot be reached or refuses
           ├── Unreachable           3   connection refused, name not found, timed out
           ├── KeyMissing            3   the target needs a key; nothing was sent
+          ├── KeyRefused            3   the target does not take the key
           ├── ModelNotFound         3   the id sent, and the nearest ids
           ├── RateLimited           3   waited and tried again, still 429
           └── ContextTooSmall       3   the prompt does not fit, with the setting that fixes it
@@ -53,6 +54,10 @@ class Unreachable(TargetError):
 
 
 class KeyMissing(TargetError):
+    pass
+
+
+class KeyRefused(TargetError):
     pass
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from hitrate.core.model import Call
-from hitrate.errors import ContextTooSmall, ModelNotFound, RateLimited, TargetError
+from hitrate.errors import ContextTooSmall, KeyRefused, ModelNotFound, RateLimited, TargetError
 from hitrate.live.failures import command_word, refusal
 from hitrate.targets.presets import Target
 
@@ -24,13 +24,13 @@ def test_what_may_pass_is_no_refusal(status):
         (
             VLLM,
             failed(401, "Unauthorized"),
-            TargetError,
+            KeyRefused,
             "vllm refused the key (HTTP 401: Unauthorized); check the key in VLLM_API_KEY",
         ),
         (
             ADDRESS,
             failed(403),
-            TargetError,
+            KeyRefused,
             "10.0.0.7:9000 refused the key (HTTP 403); it wants a key: name its variable with --key-variable",
         ),
         (

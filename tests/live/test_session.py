@@ -5,7 +5,7 @@ import pytest
 from wire_server import WireServer, with_length
 
 from hitrate.core.money import Price
-from hitrate.errors import KeyMissing, UsageError
+from hitrate.errors import KeyMissing, KeyRefused, UsageError
 from hitrate.live.session import Opened, check_budget, choose_model, choose_price, connected, list_models, unreachable
 from hitrate.targets.dialects.openai_chat import OpenAIChat
 from hitrate.targets.models import Model
@@ -189,3 +189,13 @@ def test_a_hosted_model_that_lists_no_price_has_that_of_the_price_package():
     assert "genai-prices" in price.source
     own = Opened(client=None, dialect=None, target=load("vllm"), models=())
     assert choose_price(own, "gpt-4.1", None) == Price()
+
+
+def test_a_key_that_the_list_of_models_refuses_is_named_unless_a_model_is():
+    target = Target(name="t", key_variable="THE_KEY")
+    refused = Opened(client=None, dialect=None, target=target, models=(), list_refused="GET x: HTTP 401: bad key")
+    with pytest.raises(KeyRefused) as no:
+        choose_model(refused, None)
+    assert no.value.message == "t refused the key (GET x: HTTP 401: bad key); check the key in THE_KEY"
+    assert no.value.exit_code == 3
+    assert choose_model(refused, "m") == "m"

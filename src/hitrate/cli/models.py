@@ -41,15 +41,19 @@ async def _listed(start: Any, headers: dict[str, str], timeout: float) -> list[A
     """Raises TargetError where the target shows no list."""
     import msgspec
 
-    from hitrate.errors import TargetError
+    from hitrate.errors import KeyRefused, TargetError
+    from hitrate.live.failures import where_to_mend_the_key
     from hitrate.live.session import connected
     from hitrate.targets.models import parse_models
 
     opening = connected(start.target, key=start.key, headers=headers, timeout_s=timeout)
     async with opening as client:
-        listed = await client.get_json("/models")
         try:
+            listed = await client.get_json("/models")
             return parse_models(msgspec.json.encode(listed))
+        except KeyRefused as error:
+            where = where_to_mend_the_key(start.target)
+            raise KeyRefused(f"{start.target.name} refused the key ({error.message}); {where}") from None
         except ValueError as error:
             raise TargetError(f"{start.target.name}: GET /models: {error}") from None
 

@@ -13,7 +13,7 @@ import msgspec
 
 from hitrate.core.headers import kept_request_headers, kept_response_headers
 from hitrate.core.model import Call
-from hitrate.errors import TargetError, Unreachable
+from hitrate.errors import KeyRefused, TargetError, Unreachable
 from hitrate.live.address import parse_base_url
 from hitrate.live.connection import Connection, tls_context
 from hitrate.live.outcome import read_outcome, refusal_text, timing_of
@@ -199,7 +199,8 @@ class Client:
             raise Unreachable(f"{what}: {response.fault}")
         if response.status >= 300:
             said = self._without_secrets(refusal_text(response, response.body))
-            raise TargetError(f"{what}: HTTP {response.status}: {said}")
+            refused = KeyRefused if response.status in (401, 403) else TargetError
+            raise refused(f"{what}: HTTP {response.status}: {said}")
         try:
             return msgspec.json.decode(response.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from hitrate.core.listings import Check, Diagnosis
 from hitrate.core.model import Call
 from hitrate.core.money import Price, Unpriced
-from hitrate.errors import HitrateError, KeyMissing, Unreachable
+from hitrate.errors import HitrateError, KeyMissing, KeyRefused, Unreachable
 from hitrate.live.asker import Asker, CallOptions, cold_in_words, knob_in_words
 from hitrate.live.client import Client
-from hitrate.live.failures import command_word
+from hitrate.live.failures import command_word, where_to_mend_the_key
 from hitrate.live.pace import Pace
 from hitrate.live.session import connected, list_models
 from hitrate.targets.dialects import dialect
@@ -95,7 +95,13 @@ class Doctor:
         return True
 
     async def _ask(self, client: Client) -> None:
-        self._models = await list_models(client)
+        try:
+            self._models = await list_models(client)
+        except KeyRefused as error:
+            # Some vendors have no list for a key that is right (Bedrock): with a model named, the call itself tells.
+            if self._model is None:
+                self._note("key", "failed", error.message, where_to_mend_the_key(self._target))
+                return
         if not self._has_model() or self._model is None:
             return
         call = await self._answer(client, self._model)

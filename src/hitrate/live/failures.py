@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hitrate.core.model import Call
-from hitrate.errors import ContextTooSmall, HitrateError, ModelNotFound, RateLimited, TargetError
+from hitrate.errors import ContextTooSmall, HitrateError, KeyRefused, ModelNotFound, RateLimited, TargetError
 from hitrate.explain.rows import error_with_status
 from hitrate.targets.dialects import dialect
 from hitrate.targets.models import nearest_ids
@@ -41,6 +41,12 @@ _ANY_CONTEXT_SETTING = (
 )
 
 
+def where_to_mend_the_key(target: Target) -> str:
+    if target.key_variable:
+        return f"check the key in {target.key_variable}"
+    return "it wants a key: name its variable with --key-variable"
+
+
 def refusal(call: Call, target: Target, *, known_models: Sequence[str]) -> HitrateError | None:
     """The error that ends the run, or None when the call was answered or its failure may be passing."""
     if call.status is None or call.status < 400:
@@ -48,12 +54,7 @@ def refusal(call: Call, target: Target, *, known_models: Sequence[str]) -> Hitra
     said, with_status = call.error or f"HTTP {call.status}", error_with_status(call)
     name = target.name
     if call.status in (401, 403):
-        where = (
-            f"check the key in {target.key_variable}"
-            if target.key_variable
-            else "it wants a key: name its variable with --key-variable"
-        )
-        return TargetError(f"{name} refused the key ({with_status}); {where}")
+        return KeyRefused(f"{name} refused the key ({with_status}); {where_to_mend_the_key(target)}")
     if call.status == 404:
         return _not_found(call, target, known_models)
     if call.status in (400, 413, 422) and _CONTEXT.search(said):

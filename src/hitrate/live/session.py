@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from hitrate.core.money import Price, Unpriced, upper_bound
-from hitrate.errors import KeyMissing, TargetError, Unreachable, UsageError
+from hitrate.errors import KeyMissing, KeyRefused, TargetError, Unreachable, UsageError
 from hitrate.live.client import Client, Sign
+from hitrate.live.failures import where_to_mend_the_key
 from hitrate.targets.dialects import dialect as dialect_called
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.targets.models import Model, parse_models
@@ -25,6 +26,8 @@ class Opened(Struct, frozen=True, kw_only=True):
     dialect: Dialect
     target: Target
     models: tuple[Model, ...]
+    list_refused: str | None = None
+    """What the target said when it refused the list of models for the key's sake."""
 
 
 @asynccontextmanager
@@ -89,7 +92,11 @@ async def open_target(target: Target, **settings: Any) -> AsyncIterator[Opened]:
     """As `connected`, with the models listed (none where the target has no list to show)."""
     async with connected(target, **settings) as client:
         dialect = dialect_called(target.dialect)
-        yield Opened(client=client, dialect=dialect, target=target, models=await list_models(client))
+        try:
+            models, refused = await list_models(client), None
+        except KeyRefused as error:
+            models, refused = (), error.message
+        yield Opened(client=client, dialect=dialect, target=target, models=models, list_refused=refused)
 
 
 async def empty_slots(client: Client, slots: int) -> None:
@@ -101,10 +108,10 @@ async def empty_slots(client: Client, slots: int) -> None:
 
 
 async def list_models(client: Client) -> tuple[Model, ...]:
-    """What GET /models shows, empty where there is no such list."""
+    """What GET /models shows, empty where there is no such list. Raises KeyRefused and Unreachable."""
     try:
         return tuple(parse_models(msgspec.json.encode(await client.get_json("/models"))))
-    except Unreachable:
+    except (Unreachable, KeyRefused):
         raise
     except (TargetError, ValueError):
         return ()
@@ -117,6 +124,9 @@ def choose_model(opened: Opened, wanted: str | None) -> str:
     listed = [model.id for model in opened.models]
     if len(listed) == 1:
         return listed[0]
+    if opened.list_refused is not None:
+        where = where_to_mend_the_key(opened.target)
+        raise KeyRefused(f"{opened.target.name} refused the key ({opened.list_refused}); {where}")
     if not listed:
         raise UsageError(f"{opened.target.name} lists no models; name one with --model")
     shown = ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
