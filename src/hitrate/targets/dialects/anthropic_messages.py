@@ -19,15 +19,18 @@ from hitrate.targets.dialects.anthropic_usage import merge_usage, read_usage
 from hitrate.targets.dialects.chat_shape import (
     SYSTEM_ROLES,
     calls_of,
+    described,
     function_of,
     image_of,
     leading_system,
     parts_of,
+    schema_of,
     with_extra,
 )
 from hitrate.targets.dialects.interface import Dialect, Markers
 from hitrate.targets.dialects.reading import Progress, take_body, take_events
 from hitrate.targets.dialects.wire_json import (
+    any_holds,
     arguments_object,
     object_of,
     objects_of,
@@ -72,7 +75,7 @@ class AnthropicMessages(Dialect):
         system = [block for message in opening for block in _blocks(message)]
         turns = _turns(rest)
         definitions = [_tool(tool) for tool in tools]
-        if markers is not None and not _has_markers((*definitions, *system, *turns)):
+        if markers is not None and not any_holds((*definitions, *system, *turns), "cache_control"):
             asked: list[dict[str, Any]] = next(
                 (turn["content"] for turn in reversed(turns) if turn["role"] == "user"), []
             )
@@ -110,17 +113,11 @@ def _marker(markers: Markers) -> dict[str, str]:
     return {"type": "ephemeral"} if markers == "auto" else {"type": "ephemeral", "ttl": markers}
 
 
-def _has_markers(objects: Sequence[Mapping[str, Any]]) -> bool:
-    return any("cache_control" in one or _has_markers(objects_of(one.get("content"))) for one in objects)
-
-
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     function = function_of(tool)
     if function is None:
         return dict(tool)
-    known = {"name": function.get("name"), "description": function.get("description")}
-    schema = function.get("parameters") or {"type": "object", "properties": {}}
-    definition = {name: value for name, value in known.items() if value is not None} | {"input_schema": schema}
+    definition = described(function) | {"input_schema": schema_of(function)}
     return definition | ({"strict": function["strict"]} if "strict" in function else {})
 
 

@@ -23,16 +23,19 @@ from hitrate.targets.dialects.bedrock_blocks import BlockBuilder
 from hitrate.targets.dialects.bedrock_usage import read_usage
 from hitrate.targets.dialects.chat_shape import (
     calls_of,
+    described,
     function_of,
     image_of,
     leading_system,
     parts_of,
+    schema_of,
     text_of_content,
     with_extra,
 )
 from hitrate.targets.dialects.interface import Dialect, Framing, Markers
 from hitrate.targets.dialects.reading import Progress, take_body, take_events
 from hitrate.targets.dialects.wire_json import (
+    any_holds,
     arguments_object,
     object_of,
     objects_of,
@@ -75,7 +78,7 @@ class BedrockConverse(Dialect):
         system = [block for message in opening for block in _blocks(message)]
         turns = _turns(rest)
         definitions = [_tool(tool) for tool in tools]
-        if markers is not None and not _has_markers((*definitions, *system, *turns)):
+        if markers is not None and not any_holds((*definitions, *system, *turns), "cachePoint"):
             asked: list[dict[str, Any]] = next(
                 (turn["content"] for turn in reversed(turns) if turn["role"] == "user"), []
             )
@@ -112,17 +115,11 @@ def _cache_point(markers: Markers) -> dict[str, str]:
     return {"type": "default"} if markers == "auto" else {"type": "default", "ttl": markers}
 
 
-def _has_markers(objects: Sequence[Mapping[str, Any]]) -> bool:
-    return any("cachePoint" in one or _has_markers(objects_of(one.get("content"))) for one in objects)
-
-
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     function = function_of(tool)
     if function is None:
         return dict(tool)
-    known = {"name": function.get("name"), "description": function.get("description")}
-    schema = function.get("parameters") or {"type": "object", "properties": {}}
-    spec = {name: value for name, value in known.items() if value is not None} | {"inputSchema": {"json": schema}}
+    spec = described(function) | {"inputSchema": {"json": schema_of(function)}}
     return {"toolSpec": spec | ({"strict": function["strict"]} if "strict" in function else {})}
 
 

@@ -51,6 +51,17 @@ def function_of(tool: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return function if isinstance(function, Mapping) else None
 
 
+def described(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Name and description of a function, as far as it has them: what tool definitions of other wires begin with."""
+    known = {"name": function.get("name"), "description": function.get("description")}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def schema_of(function: Mapping[str, Any]) -> Any:
+    """The schema of a function's arguments; one without parameters takes an empty object."""
+    return function.get("parameters") or {"type": "object", "properties": {}}
+
+
 def calls_of(message: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
     """(id, name, arguments) of each tool call of an assistant message."""
     calls = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -76,6 +76,11 @@ def object_of(value: Any) -> dict[str, Any]:
 def objects_of(value: Any) -> list[dict[str, Any]]:
     """The objects in an array; nothing for anything else."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def any_holds(objects: Sequence[Mapping[str, Any]], member: str) -> bool:
+    """Whether one of the objects, or of the objects in their `content`, has that member."""
+    return any(member in one or any_holds(objects_of(one.get("content")), member) for one in objects)
 
 
 def arguments_object(arguments: Any) -> dict[str, Any]:
