@@ -100,6 +100,18 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The engine's own timing block (llama.cpp `timings`, Groq `x_groq`, ...), untouched."""
 
 
+class Happening(Struct, frozen=True, kw_only=True):
+    """Something a log says happened in a session between two calls.
+
+    `kind` is "compaction", "setting" (model, thinking level, tools; `detail` names it with both values) or "aborted" (a
+    call that ended before its usage came).
+    """
+
+    kind: str
+    detail: str = ""
+    at: float | None = None
+
+
 class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One request to a model: what was asked, what came back, how long it took, and from which target.
 
@@ -125,6 +137,10 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str | None = None
     """Why the reply is missing or not whole; what came before the fault is kept."""
     raw_usage: dict[str, Any] | None = None
+    happenings: tuple[Happening, ...] = ()
+    """What the log says happened since the session's call before this one."""
+    diagnosis: dict[str, Any] | None = None
+    """What the vendor itself says about a missed cache (Anthropic's cache diagnostics), untouched."""
 
 
 class StreamEvent(NamedTuple):

@@ -39,3 +39,48 @@ class CanonicalPrompt(Struct, frozen=True):
     markers: tuple[Marker, ...] = ()
     namespace: tuple[str, ...] = ()
     affinity: str | None = None
+
+
+class Part(Struct, frozen=True):
+    """One tool definition, schema, system block or message: the unit in which the prompts of a log are compared.
+
+    `digest` is over the kinds and texts of its segments. So parts with one digest are the same prompt text, however
+    the JSON around it was written: a string or a list with one text block, with a cache marker or without.
+    """
+
+    digest: bytes
+    kind: str
+    """Of its first segment."""
+    characters: int
+    """Code points of prompt text."""
+    blocks: tuple[int, ...] = ()
+    """Code points of each content block in it; they add up to `characters`."""
+    marks: tuple[tuple[int, str | None], ...] = ()
+    """Blocks of it, from 0, that carry an explicit cache marker, each with the lifetime as written."""
+
+
+class Setting(Struct, frozen=True):
+    """A member of a request that is no prompt text: `pointer` its place in the body, `value` compact JSON.
+
+    The pointer of a header is its name with a colon behind it.
+    """
+
+    pointer: str
+    value: str
+
+
+class Sketch(Struct, frozen=True):
+    """A prompt as hashes and lengths: enough to find what it shares with others, without keeping its text.
+
+    `parts` stand in the order the engine renders them. `key` are settings known to separate cache entries; `others`
+    are settings that are neither prompt text nor known to be irrelevant (sampling, limits, metadata).
+    """
+
+    parts: tuple[Part, ...]
+    key: tuple[Setting, ...] = ()
+    others: tuple[Setting, ...] = ()
+    affinity: str | None = None
+
+    @property
+    def characters(self) -> int:
+        return sum(part.characters for part in self.parts)
