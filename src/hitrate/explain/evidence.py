@@ -165,6 +165,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Calls between `before` and this one, in order, of any conversation."""
     earlier: Sequence[Seen] = ()
     """The conversation's calls before this one, in order."""
+    later: Sequence[Seen] = ()
+    """The conversation's calls after this one, in order: causes beside the text are looked for when the whole log was
+    read, since whether hits come and go, or never come, shows only then."""
     lineage: Sequence[Divergence] = ()
     """Breaks that this conversation had before, the newest last."""
 
