@@ -119,6 +119,8 @@ class Divergence(Struct, frozen=True, kw_only=True):
     value_was: str | None = None
     """The whole string or value there, where it is at most some thousand characters."""
     value_now: str | None = None
+    front: str = ""
+    """Up to two thousand code points of the string right in front of the offset, which both prompts share."""
     names: tuple[str, ...] = ()
     """Members, tools or messages concerned: added, removed or moved."""
     words: str = ""
