@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from hitrate.caches.rules import RuleSet
 from hitrate.core.model import Happening, Usage
-from hitrate.core.prompt import Setting
+from hitrate.core.prompt import Marker, Setting
 
 Relation = Literal[
     "first",
@@ -76,6 +76,8 @@ class Seen(Struct, kw_only=True):
     blocks: int = 0
     characters: int = 0
     marks: tuple[Mark, ...] = ()
+    stray_marks: tuple[str, ...] = ()
+    """JSON pointers of members that are cache markers on another wire and that this one does not read."""
     happenings: tuple[Happening, ...] = ()
     diagnosis: dict[str, Any] | None = None
 
@@ -170,6 +172,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
     later: Sequence[Seen] = ()
     """The conversation's calls after this one, in order: causes beside the text are looked for when the whole log was
     read, since whether hits come and go, or never come, shows only then."""
+    markers: Sequence[Marker] = ()
+    """The call's explicit markers with their places, where its canonical prompt was made."""
+    markers_before: Sequence[Marker] = ()
+    """Those of `before`."""
     lineage: Sequence[Divergence] = ()
     """Breaks that this conversation had before, the newest last."""
 
