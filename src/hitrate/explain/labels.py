@@ -1,0 +1,103 @@
+"""One label for every prompt token of a call, from numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hitrate.core.findings import LABELS, Verdict
+
+LABEL_OF: dict[Verdict, str] = {
+    "prefix_break": "behind a break",
+    "key_change": "key changed",
+    "breakpoints": "not marked",
+    "expiry": "expired",
+    "too_short": "below granularity",
+    "routing": "routed or evicted",
+    "race": "routed or evicted",
+    "engine": "routed or evicted",
+    "reporting": "not reported",
+    "unknown": "routed or evicted",
+}
+"""Under which label a loss falls whose cause has this verdict. Wrong prices lose no tokens, so they have none."""
+
+_ORDER = {label: place for place, label in enumerate(LABELS)}
+
+
+class Labelled(NamedTuple):
+    """Prompt tokens of one label and, where known, one cause."""
+
+    label: str
+    cause: str | None
+    tokens: int
+
+
+def label_tokens(
+    *,
+    prompt_tokens: int,
+    cached_tokens: int | None,
+    reusable_tokens: int,
+    kept_tokens: int = 0,
+    label: str = "routed or evicted",
+    cause: str | None = None,
+    break_cause: str | None = None,
+    granularity: int = 1,
+    minimum_tokens: int = 0,
+) -> tuple[Labelled, ...]:
+    """Every prompt token under one label, in the order of `LABELS`; the tokens add up to `prompt_tokens`.
+
+    `cached_tokens` are the reported ones, None where they are not reported. `reusable_tokens` are those of the prefix
+    that the best earlier call leaves by the text, `kept_tokens` those behind the first change that stood in the
+    earlier prompt, too. `label` and `cause` say what kept reusable tokens from being served; `break_cause` is the
+    cause of the change in front of the kept ones, by default `cause` where `label` is "behind a break". `granularity`
+    is the step in which tokens are credited, `minimum_tokens` the shortest prefix that is.
+
+    Any numbers may come: more cached than prompt tokens, or fewer than none, contradict each other, and then the
+    whole prompt is "not reported". A prompt without tokens has no labels.
+    """
+    if prompt_tokens <= 0:
+        return ()
+    if cached_tokens is not None and not 0 <= cached_tokens <= prompt_tokens:
+        return (Labelled("not reported", None, prompt_tokens),)
+    reusable = min(max(reusable_tokens, 0), prompt_tokens)
+    kept = min(max(kept_tokens, 0), prompt_tokens - reusable)
+    most = _most_served(prompt_tokens, reusable, granularity, minimum_tokens)
+    if break_cause is None and label == "behind a break":
+        break_cause = cause
+
+    found: list[tuple[str, str | None, int]]
+    if cached_tokens is None:
+        found = [("not reported", None, most), ("below granularity", None, reusable - most)]
+    else:
+        kept = min(kept, prompt_tokens - max(reusable, cached_tokens))
+        shortfall = max(reusable - cached_tokens, 0)
+        # A shortfall of less than a step is a block that was not full, wherever the estimate puts its edge.
+        rounded = shortfall if shortfall < granularity else min(shortfall, reusable - most)
+        found = [
+            ("served", None, cached_tokens),
+            ("below granularity", None, rounded),
+            (label, cause, shortfall - rounded),
+        ]
+    found.append(("behind a break", break_cause, kept))
+    found.append(("new", None, prompt_tokens - sum(tokens for *_, tokens in found)))
+    return _in_order(found)
+
+
+def _most_served(prompt_tokens: int, reusable: int, granularity: int, minimum_tokens: int) -> int:
+    """What the rule can serve of a reusable prefix: whole steps, and never the prompt's last token, whose state the
+    engine needs for the first token of its answer; nothing where that is less than the minimum."""
+    step = max(granularity, 1)
+    whole_steps = min(reusable, prompt_tokens - 1) // step * step
+    return whole_steps if whole_steps >= minimum_tokens else 0
+
+
+def _in_order(found: Iterable[tuple[str, str | None, int]]) -> tuple[Labelled, ...]:
+    """Tokens of the same label and cause together, none of them empty."""
+    sums: dict[tuple[str, str | None], int] = {}
+    for label, cause, tokens in found:
+        if tokens:
+            sums[label, cause] = sums.get((label, cause), 0) + tokens
+    return tuple(
+        Labelled(label, cause, tokens)
+        for (label, cause), tokens in sorted(sums.items(), key=lambda item: (_ORDER[item[0][0]], item[0][1] or ""))
+    )
