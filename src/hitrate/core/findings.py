@@ -100,6 +100,8 @@ class Waterfall(Struct, frozen=True, kw_only=True):
     lost_tokens: int
     """All tokens that could have been served and were not."""
     lost_usd: float | None
+    unpriced_calls: int = 0
+    """Calls of which an amount is not known, for want of a price or of a report: the sums of money leave it out."""
 
 
 class SessionWaterfall(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,229 @@
+"""Adds labels up: tokens, share and money per label and cause, for a whole log and for each session of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from hitrate.core.findings import LABELS, LabelSum, SessionWaterfall, Waterfall
+from hitrate.core.model import Usage
+from hitrate.core.money import Price
+from hitrate.explain.labels import Labelled
+
+MOST_CALLS_LISTED = 1000
+"""Calls that a session lists one by one."""
+
+_LOST = {"behind a break", "expired", "routed or evicted", "not marked", "key changed"}
+
+_MILLION = Decimal(1_000_000)
+
+
+def is_lost(label: str, cause: str | None) -> bool:
+    """Whether tokens of this label could have been served: not "below granularity" by mere rounding, but where a cause
+    was found (a prompt below the minimum that a longer opening would lift)."""
+    return label in _LOST or (label == "below granularity" and cause is not None)
+
+
+class Paid(NamedTuple):
+    """Tokens of one label, what they cost, and how much of that is above the price of cached tokens."""
+
+    label: str
+    cause: str | None
+    tokens: int
+    usd: Decimal | None
+    above_cached_usd: Decimal | None
+
+
+class _Rates(NamedTuple):
+    """Dollars per million tokens; None is not known."""
+
+    cached: Decimal | None
+    written_1h: Decimal | None
+    written: Decimal | None
+    fresh: Decimal | None
+
+
+_NO_RATES = _Rates(None, None, None, None)
+
+
+def price_labels(labels: Iterable[Labelled], usage: Usage, price: Price | None) -> tuple[Paid, ...]:
+    """What the tokens of each label cost, as the call was billed; together the call's bill without its output.
+
+    A prompt is billed from its front: read from the cache, written to it (one-hour entries have to stand before
+    five-minute ones, https://docs.claude.com/en/docs/build-with-claude/prompt-caching), computed and not kept. Lost
+    tokens were sent before, so they stand in front of new ones. Whether "not reported" tokens were billed as cached is
+    not known, nor is any amount whose price is not.
+    """
+    labels = sorted(labels, key=_place_in_prompt)
+    if price is None or usage.prompt_tokens is None or usage.accounting_fault:
+        return tuple(Paid(*one, None, None) for one in labels)
+    rates = _rates(price.for_prompt(usage.prompt_tokens))
+    cached, written = usage.cached_tokens or 0, usage.written_tokens or 0
+    written_1h = min(usage.written_1h_tokens or 0, written)
+    stretches = [cached, written_1h, written - written_1h, usage.prompt_tokens - cached - written]
+    found = []
+    for label, cause, tokens in labels:
+        amount = _take(stretches, tokens, rates)
+        if label == "not reported":
+            amount = None
+        above = None if amount is None or rates.cached is None else amount - tokens * rates.cached
+        found.append(
+            Paid(
+                label,
+                cause,
+                tokens,
+                None if amount is None else amount / _MILLION,
+                None if above is None else above / _MILLION,
+            )
+        )
+    return tuple(found)
+
+
+def _place_in_prompt(one: Labelled) -> int:
+    return {"served": 0, "new": 2}.get(one.label, 1)
+
+
+def _take(stretches: list[int], tokens: int, rates: _Rates) -> Decimal | None:
+    """Dollars x 1,000,000 for the next tokens of the prompt; takes them off the stretches they lie in."""
+    amount: Decimal | None = Decimal(0)
+    for place, rate in enumerate(rates):
+        taken = min(stretches[place], tokens)
+        if taken:
+            stretches[place] -= taken
+            tokens -= taken
+            amount = None if amount is None or rate is None else amount + taken * rate
+    return amount
+
+
+@lru_cache(maxsize=256)
+def _rates(price: Price) -> _Rates:
+    """Prices as `core.money.bill` applies them: no listed write price means that writes cost what input costs."""
+    if price.input_usd_per_mtok is None:
+        return _NO_RATES
+    fresh = Decimal(str(price.input_usd_per_mtok))
+    written, written_1h, cached = (
+        None if amount is None else Decimal(str(amount))
+        for amount in (price.written_usd_per_mtok, price.written_1h_usd_per_mtok, price.cached_usd_per_mtok)
+    )
+    if written is None:
+        return _Rates(cached, fresh if written_1h is None else written_1h, fresh, fresh)
+    return _Rates(cached, written_1h, written, fresh)
+
+
+class _Sum:
+    """Tokens and dollars of one label and cause; the dollars are over those tokens whose price is known."""
+
+    __slots__ = ("above_cached_usd", "tokens", "usd")
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self.usd: Decimal | None = None
+        self.above_cached_usd: Decimal | None = None
+
+    def add(self, paid: Paid) -> None:
+        self.tokens += paid.tokens
+        self.usd = _plus(self.usd, paid.usd)
+        self.above_cached_usd = _plus(self.above_cached_usd, paid.above_cached_usd)
+
+
+class _Growing:
+    """A growing `Waterfall`."""
+
+    __slots__ = ("calls", "reporting_tokens", "served_tokens", "sums", "unpriced_calls")
+
+    def __init__(self) -> None:
+        self.calls = self.unpriced_calls = self.reporting_tokens = self.served_tokens = 0
+        self.sums: dict[tuple[str, str | None], _Sum] = {}
+
+    def add(self, usage: Usage, paid: Iterable[Paid], priced: bool) -> None:
+        self.calls += 1
+        self.unpriced_calls += not priced
+        if usage.hit_rate is not None:
+            self.reporting_tokens += usage.prompt_tokens or 0
+            self.served_tokens += usage.cached_tokens or 0
+        for one in paid:
+            found = self.sums.get((one.label, one.cause))
+            if found is None:
+                found = self.sums[one.label, one.cause] = _Sum()
+            found.add(one)
+
+    def waterfall(self) -> Waterfall:
+        prompt_tokens = sum(one.tokens for one in self.sums.values())
+        lost = [one for key, one in self.sums.items() if is_lost(*key)]
+        lost_usd = [one.above_cached_usd for one in lost if one.above_cached_usd is not None]
+        return Waterfall(
+            prompt_tokens=prompt_tokens,
+            calls=self.calls,
+            hit_rate=self.served_tokens / self.reporting_tokens if self.reporting_tokens else None,
+            labels=tuple(
+                LabelSum(
+                    label=label,
+                    cause=cause,
+                    tokens=one.tokens,
+                    share=one.tokens / prompt_tokens if prompt_tokens else None,
+                    usd=None if one.usd is None else float(one.usd),
+                )
+                for (label, cause), one in sorted(self.sums.items(), key=_largest_first)
+            ),
+            lost_tokens=sum(one.tokens for one in lost),
+            lost_usd=float(sum(lost_usd)) if lost_usd or not lost else None,
+            unpriced_calls=self.unpriced_calls,
+        )
+
+
+class _Session:
+    __slots__ = ("calls", "growing")
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self.growing = _Growing()
+
+
+class Waterfalls:
+    """The waterfall of a log and of each of its sessions. Keeps sums, and the numbers of a session's first calls."""
+
+    def __init__(self) -> None:
+        self._all = _Growing()
+        self._sessions: dict[str, _Session] = {}
+
+    def add(
+        self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str
+    ) -> tuple[Paid, ...]:
+        """Count a call in, and give what its labels cost. Nothing is counted of a call without prompt tokens."""
+        if usage.prompt_tokens is None:
+            return ()
+        paid = price_labels(labels, usage, price)
+        priced = all(_is_priced(one) for one in paid)
+        own = self._sessions.get(session)
+        if own is None:
+            own = self._sessions[session] = _Session()
+        if len(own.calls) < MOST_CALLS_LISTED:
+            own.calls.append(index)
+        for growing in (self._all, own.growing):
+            growing.add(usage, paid, priced)
+        return paid
+
+    def total(self) -> Waterfall:
+        return self._all.waterfall()
+
+    def by_session(self) -> tuple[SessionWaterfall, ...]:
+        """In the order of their first calls."""
+        return tuple(
+            SessionWaterfall(session=name, calls=tuple(own.calls), waterfall=own.growing.waterfall())
+            for name, own in self._sessions.items()
+        )
+
+
+def _is_priced(paid: Paid) -> bool:
+    return paid.usd is not None and (paid.above_cached_usd is not None or not is_lost(paid.label, paid.cause))
+
+
+def _largest_first(item: tuple[tuple[str, str | None], _Sum]) -> tuple[int, int, str]:
+    (label, cause), one = item
+    return LABELS.index(label), -one.tokens, cause or ""
+
+
+def _plus(total: Decimal | None, amount: Decimal | None) -> Decimal | None:
+    return total if amount is None else amount if total is None else total + amount
