@@ -89,8 +89,9 @@ def _take(stretches: list[int], tokens: int, rates: _Rates) -> Decimal | None:
     """Dollars x 1,000,000 for the next tokens of the prompt; takes them off the stretches they lie in."""
     amount: Decimal | None = Decimal(0)
     for place, rate in enumerate(rates):
-        taken = min(stretches[place], tokens)
-        if taken:
+        if not tokens:
+            break
+        if taken := min(stretches[place], tokens):
             stretches[place] -= taken
             tokens -= taken
             amount = None if amount is None or rate is None else amount + taken * rate
@@ -122,10 +123,10 @@ class _Sum:
         self.usd: Decimal | None = None
         self.above_cached_usd: Decimal | None = None
 
-    def add(self, paid: Paid) -> None:
-        self.tokens += paid.tokens
-        self.usd = _plus(self.usd, paid.usd)
-        self.above_cached_usd = _plus(self.above_cached_usd, paid.above_cached_usd)
+    def add(self, more: Paid | _Sum) -> None:
+        self.tokens += more.tokens
+        self.usd = _plus(self.usd, more.usd)
+        self.above_cached_usd = _plus(self.above_cached_usd, more.above_cached_usd)
 
 
 class _Growing:
@@ -144,10 +145,21 @@ class _Growing:
             self.reporting_tokens += usage.prompt_tokens or 0
             self.served_tokens += usage.cached_tokens or 0
         for one in paid:
-            found = self.sums.get((one.label, one.cause))
-            if found is None:
-                found = self.sums[one.label, one.cause] = _Sum()
-            found.add(one)
+            self._add((one.label, one.cause), one)
+
+    def merge(self, other: _Growing) -> None:
+        self.calls += other.calls
+        self.unpriced_calls += other.unpriced_calls
+        self.reporting_tokens += other.reporting_tokens
+        self.served_tokens += other.served_tokens
+        for key, one in other.sums.items():
+            self._add(key, one)
+
+    def _add(self, key: tuple[str, str | None], more: Paid | _Sum) -> None:
+        found = self.sums.get(key)
+        if found is None:
+            found = self.sums[key] = _Sum()
+        found.add(more)
 
     def waterfall(self) -> Waterfall:
         prompt_tokens = sum(one.tokens for one in self.sums.values())
@@ -185,7 +197,6 @@ class Waterfalls:
     """The waterfall of a log and of each of its sessions. Keeps sums, and the numbers of a session's first calls."""
 
     def __init__(self) -> None:
-        self._all = _Growing()
         self._sessions: dict[str, _Session] = {}
 
     def add(
@@ -201,12 +212,14 @@ class Waterfalls:
             own = self._sessions[session] = _Session()
         if len(own.calls) < MOST_CALLS_LISTED:
             own.calls.append(index)
-        for growing in (self._all, own.growing):
-            growing.add(usage, paid, priced)
+        own.growing.add(usage, paid, priced)
         return paid
 
     def total(self) -> Waterfall:
-        return self._all.waterfall()
+        total = _Growing()
+        for own in self._sessions.values():
+            total.merge(own.growing)
+        return total.waterfall()
 
     def by_session(self) -> tuple[SessionWaterfall, ...]:
         """In the order of their first calls."""
