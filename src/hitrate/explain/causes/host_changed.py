@@ -1,0 +1,49 @@
+"""Another provider, host or replica answered than the one that holds the history."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hitrate.core.findings import Verdict, Voice
+from hitrate.explain.evidence import Evidence, Recognised
+from hitrate.explain.ruled_out import ruled_out
+from hitrate.explain.signs import lost_in_conversation, steps, warm_by_time, was_hit
+
+
+class HostChanged:
+    name: ClassVar[str] = "host-changed"
+    verdict: ClassVar[Verdict] = "routing"
+    voice: ClassVar[Voice] = "yours to change"
+    about: ClassVar[str] = "Another provider, host or replica answered than the one that had answered before."
+    reports: ClassVar[tuple[str, ...]] = (
+        "https://github.com/weave-os/router/pull/275",
+        "https://github.com/earendil-works/pi/issues/4359",
+    )
+
+    def recognise(self, evidence: Evidence) -> Recognised | None:
+        before, call = evidence.before, evidence.call
+        if before is None or call.host is None or before.host is None or call.host == before.host:
+            return None
+        if lost_in_conversation(evidence) is None or warm_by_time(evidence):
+            return None
+        knob = evidence.facts.affinity_knob
+        hint = f"send {knob} with one value per conversation" if knob else "pin the conversation to one of them"
+        return Recognised(
+            confidence="certain" if _follows_the_host(evidence) else "likely",
+            summary=f"{call.host} answered, while {before.host} had answered the request before and holds its state; "
+            "the text is the same.",
+            advice=f"At a router of several providers, fix the order of providers or {hint}.",
+            ruled_out=ruled_out(evidence),
+            was=before.host,
+            now=call.host,
+        )
+
+
+def _follows_the_host(evidence: Evidence) -> bool:
+    """Whether calls of the conversation that stayed on one host were hits."""
+    stayed = [
+        was_hit(before, call, evidence.facts)
+        for before, call in steps(evidence)
+        if before.host is not None and before.host == call.host
+    ]
+    return stayed.count(True) > 0 and stayed.count(False) == 0
