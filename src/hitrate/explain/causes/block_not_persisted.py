@@ -1,0 +1,79 @@
+"""Text that was added to a message for one request and is missing, or stands elsewhere, when it is sent again."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from hitrate.core.findings import Verdict, Voice
+from hitrate.explain.causes.spot import spot_of
+from hitrate.explain.causes.wording import change_in_words, place, quoted
+from hitrate.explain.evidence import Divergence, Evidence, Recognised
+from hitrate.explain.ruled_out import ruled_out
+
+_BLOCK = re.compile(
+    r"\s*(?:<[A-Za-z][\w:-]*[^<>]*>|#{1,6} |\[(?!\d)|\*\*|---|===|```|【)|\s*\n\s*\S[^\n]{0,60}[:：]\s*(?:\n|\S)"
+)
+"""How an injected block begins: a tag, a heading, a bracket, a label line."""
+
+
+class BlockNotPersisted:
+    name: ClassVar[str] = "block-not-persisted"
+    verdict: ClassVar[Verdict] = "prefix_break"
+    voice: ClassVar[Voice] = "yours to change"
+    about: ClassVar[str] = (
+        "A block added to a message for one request is not stored with it, or moves to another message."
+    )
+    reports: ClassVar[tuple[str, ...]] = (
+        "https://github.com/Kilo-Org/kilocode/issues/13003",
+        "https://github.com/anthropics/claude-code/issues/43657",
+        "https://github.com/anthropics/claude-code/issues/96101",
+        "https://github.com/farion1231/cc-switch/issues/7252",
+        "https://github.com/jundot/omlx/issues/3608",
+        "https://github.com/ggml-org/llama.cpp/issues/22746",
+    )
+
+    def recognise(self, evidence: Evidence) -> Recognised | None:
+        divergence = evidence.divergence
+        if divergence is None or divergence.kind not in ("user", "assistant", "tool", "system"):
+            return None
+        found = _block(divergence)
+        if found is None:
+            return None
+        block, gone = found
+        what = "is missing" if gone else "was put in"
+        return Recognised(
+            confidence="certain" if _BLOCK.match(block) and divergence.kind != "system" else "likely",
+            summary=f"A block of text {what} in {place(divergence)}: "
+            f"{quoted(block) if block else change_in_words(divergence)}.",
+            advice="Store the block with the message and send both again unchanged, or send it as a last message of its "
+            "own that is not expected to be reused, with the cache point in front of it.",
+            ruled_out=(*ruled_out(evidence), "an edit of the message: the rest of its text is unchanged"),
+        )
+
+
+def _block(divergence: Divergence) -> tuple[str, bool] | None:
+    """The block's text ("" where it is not at hand), and whether it is gone rather than new."""
+    gone = divergence.change == "suffix removed"
+    if gone or divergence.change == "suffix added":
+        return (divergence.was if gone else divergence.now), gone
+    if divergence.change in ("list members", "block type") and divergence.offset is None:
+        return _member(divergence)
+    spot = spot_of(divergence)
+    if spot is None or divergence.change not in ("text", "replaced"):
+        return None
+    if len(spot.was) != len(spot.now):
+        gone = len(spot.was) > len(spot.now)
+        longer, shorter = (spot.was, spot.now) if gone else (spot.now, spot.was)
+        block = longer[: len(longer) - len(shorter)]
+        if len(block) >= 12 and longer.endswith(shorter) and (_BLOCK.match(block) or not spot.front):
+            return block, gone
+    return None
+
+
+def _member(divergence: Divergence) -> tuple[str, bool] | None:
+    """A whole content block of a message came or went; which, `was` and `now` tell."""
+    depth = re.match(r"/(?:messages|input|contents)/\d+/", divergence.pointer)
+    if depth is None or bool(divergence.was) == bool(divergence.now):
+        return None
+    return (divergence.value_was or "", True) if divergence.was else (divergence.value_now or "", False)

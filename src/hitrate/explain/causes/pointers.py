@@ -1,0 +1,50 @@
+"""What the place of a change, a JSON pointer into the body, says of it in the wire formats of all vendors."""
+
+from __future__ import annotations
+
+import re
+
+_SCHEMA = re.compile(
+    r"/(?:parameters(?:JsonSchema)?|parametersJsonSchema|input_?schema|inputSchema(?:/json)?|json_?schema|schema|responseSchema"
+    r"|responseJsonSchema|response_?schema|response_format|format|output_?schema|properties|\$defs|definitions)(?:/|\Z)",
+    re.IGNORECASE,
+)
+_ARGUMENTS = re.compile(
+    r"/(?:arguments|args|input|tool_?use/input|toolUse/input|functionCall/args|function_call/args)(?:/|\Z)"
+)
+_HISTORY_ROOT = re.compile(r"/(?:messages|input|contents)/(\d+)(?:/|\Z)")
+_ID = re.compile(
+    r"/(?:id|call_?id|tool_?call_?id|tool_?use_?id|callId|toolCallId|toolUseId|item_?id|message_?id|response_?id|uuid)\Z",
+    re.IGNORECASE,
+)
+_REASONING = re.compile(r"reason|think|thought|encrypted_content|signature", re.IGNORECASE)
+
+
+def inside_schema(pointer: str) -> bool:
+    """Whether it lies inside a JSON schema, of a tool's arguments or of the response."""
+    return bool(_SCHEMA.search(pointer))
+
+
+def in_description(pointer: str) -> bool:
+    return pointer.endswith("/description")
+
+
+def in_arguments(pointer: str) -> bool:
+    """Whether it lies in the arguments of a tool call in the history."""
+    message = _HISTORY_ROOT.match(pointer)
+    return message is not None and bool(_ARGUMENTS.search(pointer, message.end() - 1))
+
+
+def message_index(pointer: str) -> int | None:
+    """Number of the message or item that it lies in, None outside of the history."""
+    message = _HISTORY_ROOT.match(pointer)
+    return int(message[1]) if message else None
+
+
+def names_an_id(pointer: str) -> bool:
+    return bool(_ID.search(pointer))
+
+
+def names_reasoning(text: str) -> bool:
+    """Whether a pointer, a member or a type is one that carries a model's reasoning."""
+    return bool(_REASONING.search(text))

@@ -1,0 +1,126 @@
+"""Which section of a prompt a change stands in: its heading, the tag around it or the label in front, and what kind of
+section that is, by words of some fifteen languages."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from hitrate.explain.causes.spot import Spot
+
+SectionKind = Literal["state", "retrieved"]
+
+_STATE = re.compile(
+    r"to-?dos?\b|task|check-?list|\bplan\b|progress|memor|\bnotes?\b|scratch|git\b|branch|working.tree|\bfiles?\b|open.tabs"
+    r"|director|project.tree|folder|diff\b|diagnostic|\blints?\b|\bstate\b|status|inventory|\bcart\b|environment|cursor|clipboard"
+    r"|selection|preferences|facts|summary|so far|recent|history|device|sensor|health|queue|calendar|inbox|skills"
+    r"|aufgabe|merkliste|gedächtnis|erinnerung|notiz|zustand|fortschritt|dateien|verzeichnis|umgebung|warenkorb|zusammenfassung"
+    r"|tâches|mémoire|état\b|fichiers|avancement|dossier|environnement|résumé|tareas|memoria|estado|archivos|progreso|entorno|resumen"
+    r"|tarefas|memória|arquivos|progresso|attività|stato\b|progressi|taken\b|geheugen|toestand|bestanden|zadania|pamięć|stan\b|plik"
+    r"|задач|памят|состояни|файл|заметк|статус|görev|bellek|durum|dosya|uppgifter|minne|tillstånd|opgaver"
+    r"|任务|任務|待办|待辦|记忆|記憶|状态|狀態|文件|进度|進度|笔记|环境|摘要|タスク|やること|メモ|状態|ファイル|進捗|作業|環境"
+    r"|작업|할 일|메모리|기억|상태|파일|진행|환경|مهام|ذاكرة|حالة|ملفات|कार्य|स्मृति|स्थिति",
+    re.IGNORECASE,
+)
+
+_RETRIEVED = re.compile(
+    r"context(?!.window)|\bdoc(?:ument)?s?\b|doc_|passage|chunk|\bsources?\b|snippet|retriev|search.results?|knowledge|reference"
+    r"|excerpt|articles?\b|citation|evidence|\brag\b|\bfaqs?\b|web.results?|grounding|examples?\b"
+    r"|kontext|dokument|fundstelle|quelle|auszüge|suchergebnis|wissen|textstelle|contexte|extraits|passages|connaissances|sources"
+    r"|résultats|contexto|documentos?|fragmento|fuentes|conocimiento|resultados|trechos|fontes|contesto|documenti|estratti|fonti"
+    r"|fragmenty|źródła|wiedzy|контекст|документ|фрагмент|источник|знани|bağlam|belge|kaynak"
+    r"|上下文|检索|檢索|参考|參考|资料|資料|知识|知識|片段|文档|文檔|来源|文脈|コンテキスト|検索|出典|参照|ナレッジ|문맥|문서|검색|참고|출처|자료"
+    r"|سياق|مستند|مصادر|مراجع|संदर्भ|दस्तावेज़",
+    re.IGNORECASE,
+)
+
+_BOX_BEFORE = re.compile(r"(?:^|\n)\s*(?:[-*+]\s|\d+[.)]\s)?\[\Z")
+_BOX = re.compile(r"[ xX~/>-]\]|✓\]|✔\]")
+_TICKS = "☐☑☒✅⬜✔✓❌🔲🔳⏳🔄"
+_GIT = re.compile(
+    r"^(?:[ MADRCU?!]{2} \S|(?:On branch|HEAD detached|Your branch|Changes |Untracked|nothing to commit)"
+    r"|\s*(?:modified|new file|deleted|renamed):|[0-9a-f]{7,40} \S.*)"
+)
+_TREE = re.compile(r"^\s*[│├└─|`]+[─-]+\s?\S")
+_PASSAGE = re.compile(
+    r"^\s*(?:\[?(?:doc(?:ument)?|source|chunk|passage|quelle|dokument|source|fuente|文档|資料|出典|문서)\W{0,2}\d+|\[\d+\]|<(?:doc|source|chunk|passage|result)"
+    r"|\(?score\W|title:|source:|url:)",
+    re.IGNORECASE,
+)
+_OPEN_TAG = re.compile(r"<(/?)([A-Za-z_][\w:-]*)(?:\s[^<>]*)?(/?)>")
+_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+_LABEL = re.compile(
+    r"^\s*(?:\*\*|__|【|\[|=+\s|-{2,}\s)?([^\n]{2,80}?)(?:\*\*|__)?\s*(?:[:：](?:\*\*|__)?|】|\]|\s=+|\s-{2,})\s*$"
+)
+_FIELD = re.compile(r"^\W*([^\n:：=]{2,50}?)\s*[:：=]")
+
+
+class Section(NamedTuple):
+    kind: SectionKind
+    label: str
+    """The heading, tag or words that say so."""
+    shown_by_content: bool
+    """Check boxes, git or tree lines, numbered passages: the changed text itself is of that kind."""
+
+
+def section_of(spot: Spot) -> Section | None:
+    """The kind of section that a change stands in, None where neither the text there nor a heading tells."""
+    for line in spot.lines:
+        if (_BOX_BEFORE.search("\n" + spot.lead) and _BOX.match(line[len(spot.lead) :])) or any(
+            character in _TICKS for character in line[max(0, len(spot.lead) - 4) : len(spot.lead) + 2]
+        ):
+            return Section("state", _nearest(spot.front) or "check boxes", True)
+        if _GIT.match(line) or _TREE.match(line):
+            return Section("state", _nearest(spot.front) or "working tree", True)
+    labels = list(labels_of(spot.front))
+    if any(_PASSAGE.match(line) for line in spot.lines) and not any(_STATE.search(label) for label in labels[:1]):
+        return Section("retrieved", labels[0] if labels else "numbered passages", True)
+    for label in labels:
+        retrieved, state = _RETRIEVED.search(label), _STATE.search(label)
+        if retrieved or state:
+            return Section("retrieved" if retrieved and not state else "state", label, False)
+    return None
+
+
+def labels_of(front: str) -> list[str]:
+    """What names the text behind `front`, the nearest first: its field on the line, label lines, headings, open tags."""
+    head, _, lead = front.rpartition("\n")
+    found = [match[1].strip()] if (match := _FIELD.match(lead)) else []
+    deepest = 7
+    label_seen = False
+    lines = head.split("\n")[-120:]
+    for number, line in enumerate(reversed(lines)):
+        heading, label = _HEADING.match(line), _LABEL.match(line)
+        if heading and len(heading[1]) < deepest:
+            found.append(heading[2])
+            deepest, label_seen = len(heading[1]), True
+        elif label and not label_seen and not _left(lines, number):
+            found.append(label[1].strip())
+            label_seen = True
+    return found + _open_tags(front)
+
+
+def _left(lines: list[str], number: int) -> bool:
+    """Whether a paragraph that is no list has begun behind a label line: then the label no longer covers the change."""
+    behind = lines[len(lines) - number :]
+    blank = False
+    for line in behind:
+        if not line.strip():
+            blank = True
+        elif blank and behind.index(line) > 1 and re.match(r"[^\W\d_]", line):
+            return True
+    return False
+
+
+def _open_tags(front: str) -> list[str]:
+    opened: list[str] = []
+    for closing, name, empty in _OPEN_TAG.findall(front):
+        if closing and name in opened:
+            del opened[len(opened) - 1 - opened[::-1].index(name) :]
+        elif not closing and not empty:
+            opened.append(name)
+    return [name.replace("_", " ").replace("-", " ") for name in reversed(opened)]
+
+
+def _nearest(front: str) -> str | None:
+    return next(iter(labels_of(front)), None)

@@ -1,0 +1,71 @@
+"""The oldest messages fall out of the history, so that it starts with another message each time."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from hitrate.core.findings import Verdict, Voice
+from hitrate.explain.causes.pointers import message_index
+from hitrate.explain.causes.spot import spot_of
+from hitrate.explain.causes.wording import place
+from hitrate.explain.evidence import Divergence, Evidence, Recognised
+from hitrate.explain.ruled_out import ruled_out
+
+_DROPPED_LINE = re.compile(
+    r"(?:earlier|older|previous|prior|frühere|ältere|précédents|anteriores).{0,30}(?:messages?|turns?|nachrichten|mensajes)?.{0,30}"
+    r"(?:dropped|omitted|removed|truncated|trimmed|hidden|not shown|weggelassen|entfernt|ausgelassen|omis|supprimés|omitidos)"
+    r"|(?:dropped|omitted|removed|truncated|trimmed|省略|已省略|已删除).{0,40}(?:messages?|turns?|消息|メッセージ|件)",
+    re.IGNORECASE,
+)
+"""A line that tells the model how much of the history is missing."""
+
+
+class SlidingWindow:
+    name: ClassVar[str] = "sliding-window"
+    verdict: ClassVar[Verdict] = "prefix_break"
+    voice: ClassVar[Voice] = "yours to change"
+    about: ClassVar[str] = "The oldest messages drop out at the front, so the history begins with another message."
+    reports: ClassVar[tuple[str, ...]] = (
+        "https://github.com/HKUDS/nanobot/issues/4568",
+        "https://github.com/oguzbilgic/kern-ai/issues/296",
+        "https://github.com/ltmoerdani/opencode-copilot-chat/issues/238",
+        "https://github.com/NousResearch/hermes-agent/issues/55421",
+    )
+
+    def recognise(self, evidence: Evidence) -> Recognised | None:
+        divergence = evidence.divergence
+        if divergence is None or divergence.kind in ("tools", "schema"):
+            return None
+        dropped = divergence.change == "messages dropped"
+        shift = evidence.pair.shift if dropped or _in_text(divergence) else 0
+        if not dropped and shift <= 0 and not _counts_dropped(divergence):
+            return None
+        again = sum(past.change in ("messages dropped", divergence.change) for past in evidence.lineage)
+        count = f"by {shift} message{'s' if shift > 1 else ''}" if shift > 0 else "by some messages"
+        return Recognised(
+            confidence="certain" if shift > 0 and (dropped or again) else "likely",
+            summary=f"The start of the history moved {count}: the oldest ones were dropped in front of {place(divergence)}"
+            + (f", as in {again} call{'s' if again > 1 else ''} before." if again else "."),
+            advice="Let the start of the window move in large steps: drop half of the history at once and rarely, so "
+            "that it stays put in between. Each step costs one full read, so fewer and larger ones are cheaper.",
+            ruled_out=(*ruled_out(evidence), "an edit of one message: the messages behind it moved up unchanged"),
+        )
+
+
+def _in_text(divergence: Divergence) -> bool:
+    return message_index(divergence.pointer) is not None and divergence.change in (
+        "text",
+        "replaced",
+        "list members",
+        "list order",
+        "block type",
+    )
+
+
+def _counts_dropped(divergence: Divergence) -> bool:
+    """The number in a line like "[12 earlier messages were dropped]" changed."""
+    spot = spot_of(divergence)
+    if spot is None or spot.numbers is None:
+        return False
+    return all(_DROPPED_LINE.search(line) for line in spot.lines)
