@@ -1,0 +1,6 @@
+"""The diff as sent: where two requests part in what an engine renders of them, and what kind of change it is."""
+
+from hitrate.explain.diff.changes import CHANGES
+from hitrate.explain.diff.compare import Comparison, compare, first_divergence
+
+__all__ = ["CHANGES", "Comparison", "compare", "first_divergence"]

@@ -1,0 +1,163 @@
+"""What kind of change a difference is, decided by its structure alone: never by what the text is about."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections import Counter
+from typing import Any
+
+from hitrate.core.spans import compact
+from hitrate.explain.diff.texts import common_suffix
+
+CHANGES: dict[str, str] = {
+    "text": "part of a text became another text",
+    "replaced": "a whole text became another one",
+    "shortened": "most of a text was cut out, a part of it is left",
+    "suffix added": "a text goes on where it ended before",
+    "suffix removed": "the end of a text is gone",
+    "white space": "only blanks, line breaks or characters without width differ",
+    "unicode form": "the same characters, composed in another way",
+    "letter case": "only capital and small letters differ",
+    "line order": "the same lines in another order",
+    "json order": "the same JSON value with the members of an object in another order",
+    "json text": "the same JSON value printed in another way",
+    "list order": "the same tools, messages or items in another order",
+    "list members": "tools or items were added to a list, or removed from it",
+    "member added": "an object has a member more",
+    "member removed": "an object has a member less",
+    "member replaced": "an object has another member in place of one",
+    "value": "a number, a word or a kind of value became another one",
+    "block type": "a content block or item became one of another type",
+    "image": "an image, sound or file has other bytes or another address",
+    "role": "the same text was sent under another role",
+    "id value": "the name of a call or item is another one",
+    "messages dropped": "messages are gone, and the ones behind them follow",
+    "messages inserted": "messages were put between the earlier ones",
+    "messages condensed": "several messages became one, and the ones behind them follow",
+    "ids merged": "token ids became fewer or more, and the same ids follow: the text may be the same",
+    "ids": "token ids became other ones",
+    "prefix rebuilt": "the two prompts have nothing in common, at the start or further on",
+}
+"""Every value of `Divergence.change`, with its meaning."""
+
+_SHARED_TO_BE_A_CHANGE = 0.2
+"""Share of the longer text that both must have at their ends; with less, one text was replaced by another."""
+
+_WITHOUT_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e"))
+
+
+def change_of_strings(was: str, now: str, offset: int) -> str:
+    """`offset` is the first code point that differs."""
+    for change, alike in _SAME_BUT_FOR:
+        if alike(was, now):
+            return change
+    if offset == len(was):
+        return "suffix added"
+    if offset == len(now):
+        return "replaced" if not now else "suffix removed"
+    shared = offset + common_suffix(was, now, offset)
+    if shared >= _SHARED_TO_BE_A_CHANGE * max(len(was), len(now)):
+        return "text"
+    return "shortened" if shared * 2 >= len(now) and shared * 2 < len(was) else "replaced"
+
+
+def change_of_members(was: Any, now: Any, names: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
+    """The change of an object whose members part at `names`, and the members concerned."""
+    old = was if isinstance(was, dict) else {}
+    new = now if isinstance(now, dict) else {}
+    gone = bool(names[0]) and names[0] not in new
+    fresh = bool(names[1]) and names[1] not in old
+    if gone and fresh:
+        return "member replaced", names
+    if gone:
+        return "member removed", (names[0],)
+    if fresh:
+        return "member added", (names[1],)
+    if names[0] and names[1]:
+        return "json order", names
+    return ("member removed", (names[0],)) if names[0] else ("member added", (names[1],))
+
+
+def change_of_lists(was: list[Any], now: list[Any]) -> tuple[str, tuple[str, ...]] | None:
+    """The change of two lists with the same elements, or with some more on one side; None for any other two."""
+    old, new = list(map(compact, was)), list(map(compact, now))
+    difference = Counter(old), Counter(new)
+    if difference[0] == difference[1]:
+        moved = [one for one, other in zip(old, new, strict=True) if one != other]
+        return "list order", tuple(_shown(one) for one in moved)
+    odd = list(((difference[0] - difference[1]) + (difference[1] - difference[0])).elements())
+    return "list members", tuple(_shown(one) for one in odd)
+
+
+def change_of_ids(was: list[int], now: list[int], position: int) -> tuple[str, int, int]:
+    """The change of two lists of token ids, and how many ids it is of each; 0 and 0 where they do not meet again."""
+    for total in range(1, 2 * _LONGEST_MERGE + 1):
+        for count in range(max(0, total - _LONGEST_MERGE), min(total, _LONGEST_MERGE) + 1):
+            old = was[position + count : position + count + _IDS_TO_AGREE]
+            new = now[position + total - count : position + total - count + len(old)]
+            if old and old == new and (len(old) == _IDS_TO_AGREE or position + count + len(old) == len(was)):
+                merged = count != total - count and min(count, total - count) > 0
+                return ("ids merged" if merged else "ids"), count, total - count
+    return "ids", 0, 0
+
+
+_LONGEST_MERGE = 16
+_IDS_TO_AGREE = 8
+
+
+def _same_but_for_white_space(was: str, now: str) -> bool:
+    return "".join(was.translate(_WITHOUT_WIDTH).split()) == "".join(now.translate(_WITHOUT_WIDTH).split())
+
+
+def _same_but_for_form(was: str, now: str) -> bool:
+    return any(unicodedata.normalize(form, was) == unicodedata.normalize(form, now) for form in ("NFC", "NFKC"))
+
+
+def _same_but_for_case(was: str, now: str) -> bool:
+    return len(was) == len(now) and was.casefold() == now.casefold()
+
+
+def _same_lines(was: str, now: str) -> bool:
+    """A last line without a line break is a line as well."""
+    return "\n" in was and Counter(was.splitlines()) == Counter(now.splitlines())
+
+
+def _same_json_text(was: str, now: str) -> bool:
+    values = _json(was), _json(now)
+    return None not in values and compact(values[0]) == compact(values[1])
+
+
+def _same_json_value(was: str, now: str) -> bool:
+    values = _json(was), _json(now)
+    return None not in values and _sorted(values[0]) == _sorted(values[1])
+
+
+_SAME_BUT_FOR = (
+    ("json text", _same_json_text),
+    ("json order", _same_json_value),
+    ("white space", _same_but_for_white_space),
+    ("unicode form", _same_but_for_form),
+    ("letter case", _same_but_for_case),
+    ("line order", _same_lines),
+)
+"""The first that holds names the change; JSON first, since a blank more in it says who printed it again."""
+
+
+def _json(text: str) -> Any:
+    """The object or list that a text is; None for any other text."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _sorted(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _shown(element: str) -> str:
+    """A string without its quotes, any other JSON as it is."""
+    return json.loads(element) if element.startswith('"') else element

@@ -1,0 +1,249 @@
+"""A divergence in one plain sentence. Numbers of tools, messages, blocks and calls count from 1, offsets from 0."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from hitrate.core.spans import compact
+from hitrate.explain.diff.lists import Shift, ToolsChange, tool_name
+from hitrate.explain.diff.spots import Spot
+from hitrate.explain.diff.texts import common_suffix
+from hitrate.explain.diff.units import Group, Unit
+from hitrate.explain.visible import visible
+
+_LONGEST_QUOTE = 60
+_MOST_NAMED = 4
+
+_ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool result", "image": "user"}
+_LISTS = re.compile(r"/(tool_calls|content|parts|output|summary)/(\d+)")
+_NOUNS = {"tool_calls": "tool call", "summary": "summary part"}
+
+
+class Found(Struct, kw_only=True):
+    """A spot with what is known of the lists around it; `index` is that of the unit among those of its group."""
+
+    spot: Spot
+    group: Group
+    was: tuple[Unit, ...]
+    now: tuple[Unit, ...]
+    index: int
+    change: str = ""
+    names: tuple[str, ...] = ()
+    tools: ToolsChange | None = None
+    shift: Shift | None = None
+    shuffled: int = 0
+    ids: tuple[int, int] = (0, 0)
+
+
+def sentence(found: Found) -> str:
+    """What changed, without a full stop at the end. Invisible characters are shown."""
+    spot = found.spot
+    if found.change == "prefix rebuilt":
+        return "the two prompts have nothing in common: tools, system prompt and messages are other ones"
+    if spot.form == "group":
+        noun = {"tools": "the tools", "schema": "the response schema", "system": "the system prompt"}[found.group]
+        verb = "are" if found.group == "tools" else "is"
+        return f"{noun} {verb} gone" if spot.now is UNSET else f"{noun} {verb} new: the earlier request had none"
+    if found.tools is not None:
+        return _tools(found, found.tools)
+    if found.shift is not None:
+        return _shift(found, found.shift)
+    if found.shuffled:
+        return f"{found.shuffled} messages from {_unit(found)} on stand in another order"
+    if spot.form == "ids":
+        return _ids(found)
+    if spot.form == "role":
+        return f"{_unit(found)} was sent as {_quote(spot.was)} and is now sent as {_quote(spot.now)}"
+    return _inside(found)
+
+
+def _inside(found: Found) -> str:
+    spot, place = found.spot, _place(found)
+    if found.change == "list order":
+        return f"{place} holds the same {_items(spot)} in another order"
+    if found.change == "list members":
+        return f"{place} has {_gained(spot)}"
+    if spot.form == "type":
+        return f"{place} was of type {_quote(spot.names[0])} and is now of type {_quote(spot.names[1])}"
+    if found.change == "json order" and spot.form == "members":
+        first, second = map(_quote, spot.names)
+        return f"{place} has the same members in another order: {second} stands where {first} stood"
+    if found.change == "member replaced":
+        return f"{place} has the member {_quote(spot.names[1])} where it had {_quote(spot.names[0])}"
+    if found.change in ("member added", "member removed"):
+        names = _listed(found.names[-1:])
+        return f"{place} {'gained' if found.change == 'member added' else 'lost'} its member {names}".replace(
+            "gained its", "gained the"
+        )
+    if spot.form == "value":
+        return f"{place} was {_value(spot.was)} and is now {_value(spot.now)}"
+    return _string(found, place)
+
+
+def _string(found: Found, place: str) -> str:
+    spot = found.spot
+    offset = spot.offset or 0
+    change = found.change
+    was, now = _cores(spot.was, spot.now, offset, forms=change == "unicode form")
+    at = f"at character {offset}"
+    if change == "image":
+        return f"{place} has other bytes or another address"
+    if change == "json order":
+        return f"{place} is the same JSON with its members in another order"
+    if change == "json text":
+        return f"{place} is the same JSON printed in another way, from character {offset} on: {was} became {now}"
+    if change == "replaced":
+        return f"{place} was replaced: {was} became {now}"
+    if change == "shortened":
+        return (
+            f"{place} was shortened from {len(spot.was):,} to {len(spot.now):,} characters, from character {offset} on"
+        )
+    if change == "suffix removed":
+        return f"{place} lost its end {at}: {was} is gone"
+    if change == "suffix added":
+        return f"{place} has more text {at}: {now} was added"
+    if change == "white space":
+        return f"only white space or invisible characters differ in {place}, {at}: {was} became {now}"
+    if change == "unicode form":
+        return f"only the Unicode form of the same characters differs in {place}, {at}: {was} became {now}"
+    if change == "letter case":
+        return f"only capital and small letters differ in {place}, {at}: {was} became {now}"
+    if change == "line order":
+        return f"{place} holds the same lines in another order, {at}: {was} became {now}"
+    if change == "id value":
+        return f"{place} is another one: {_quote(spot.was)} became {_quote(spot.now)}"
+    return f"{place} differs {at}: {was} became {now}"
+
+
+def _tools(found: Found, tools: ToolsChange) -> str:
+    if tools.added or tools.removed:
+        parts = [
+            f"{'a tool' if len(names) == 1 else f'{len(names)} tools'} {verb}: {_listed(names)}"
+            for verb, names in (("added", tools.added), ("removed", tools.removed))
+            if names
+        ]
+        return f"{', '.join(parts)}; the lists differ from tool {found.index + 1} on"
+    same = f"the same {len(tools.now)} tools"
+    places = [place for place, name in enumerate(tools.now) if tools.was[place] != name]
+    if len(places) == 2:
+        first, second = (f"tool {place + 1} {_quote(tools.now[place])}" for place in places)
+        return f"{first} and {second} changed places ({same})"
+    old, new = (_quote(names[found.index]) for names in (tools.was, tools.now))
+    return f"{same} stand in another order from tool {found.index + 1} on: {new} stands where {old} stood"
+
+
+def _shift(found: Found, shift: Shift) -> str:
+    at = f"from {_unit(found)} on"
+    if not shift.dropped:
+        return f"{_messages(shift.inserted)} {_were(shift.inserted)} put in front of the earlier ones, {at}"
+    if shift.inserted:
+        return f"{_messages(shift.dropped)} became one, {at}; the ones behind follow unchanged"
+    return f"{_messages(shift.dropped)} {_were(shift.dropped)} dropped {at}; the ones behind moved to the front"
+
+
+def _ids(found: Found) -> str:
+    spot = found.spot
+    position = spot.offset or 0
+    old, new = (side[position : position + count] for side, count in zip((spot.was, spot.now), found.ids, strict=True))
+    if found.ids == (0, 0):
+        return f"the token ids differ from position {position} on"
+    end = "the same ids follow, so the text may be the same" if found.change == "ids merged" else "the same ids follow"
+    return f"token ids {old} became {new} at position {position}; {end}"
+
+
+def _place(found: Found) -> str:
+    """What the pointer of a spot stands for, as a reader would say it."""
+    unit = _unit(found)
+    inner = found.spot.pointer[len(_unit_pointer(found)) :]
+    blocks = [(_NOUNS.get(name, "block"), int(number) + 1) for name, number in _LISTS.findall(inner)]
+    if found.group in ("tools", "schema"):
+        blocks = []
+    last = inner.rpartition("/")[2]
+    around = " in ".join([*(f"{noun} {number}" for noun, number in reversed(blocks)), unit])
+    if blocks and blocks[-1][0] == "tool call" and len(blocks) == 1:
+        around = f"tool call {blocks[0][1]} in {unit}"
+    if not last or last.isdecimal() or last in ("content", "text"):
+        return around
+    return f"{_quote(last.replace('~1', '/').replace('~0', '~'))} of {around}"
+
+
+def _unit(found: Found) -> str:
+    units = found.now if found.index < len(found.now) else found.was
+    if found.group == "schema":
+        return "the response schema"
+    if found.index >= len(units):
+        return f"message {found.index + 1}"
+    unit = units[found.index]
+    if found.group == "tools":
+        name = tool_name(unit)
+        return f"tool {found.index + 1} {_quote(name)}" if name else f"tool {found.index + 1}"
+    if unit.is_raw_prompt:
+        return "the prompt"
+    alone = sum(one.kind == "system" for one in found.now) < 2 and not found.index
+    if unit.kind == "system" and (alone or found.group == "system"):
+        return "the system prompt" if alone else f"system block {found.index + 1}"
+    if unit.pointer.count("/") == 1:
+        return "the input"
+    return f"message {found.index + 1} ({_ROLES.get(unit.kind, unit.kind)})"
+
+
+def _unit_pointer(found: Found) -> str:
+    units = found.now if found.index < len(found.now) else found.was
+    return units[found.index].pointer if found.index < len(units) else ""
+
+
+def _cores(was: str, now: str, offset: int, *, forms: bool) -> tuple[str, str]:
+    """The parts that differ, out to the ends of their words, quoted."""
+    behind = common_suffix(was, now, offset)
+    start = offset
+    while start and offset - start < 20 and not was[start - 1].isspace():
+        start -= 1
+    if offset - start == 20:
+        start = offset
+    quotes = []
+    for text in (was, now):
+        end = len(text) - behind
+        stop = end
+        while stop < len(text) and stop - end < 20 and not text[stop].isspace():
+            stop += 1
+        quotes.append(_quote(text[start : stop if stop - end < 20 else end], forms=forms))
+    return quotes[0], quotes[1]
+
+
+def _quote(text: str, *, forms: bool = False) -> str:
+    shown = visible(text[:_LONGEST_QUOTE], forms=forms, at_end=len(text) <= _LONGEST_QUOTE)
+    return f'"{shown}…"' if len(text) > _LONGEST_QUOTE else f'"{shown}"'
+
+
+def _value(value: Any) -> str:
+    text = compact(value)
+    return visible(text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(_quote(name) for name in names[:_MOST_NAMED])
+    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"
+
+
+def _items(spot: Spot) -> str:
+    return f"{len(spot.lists[1])} items" if spot.lists else "blocks"
+
+
+def _gained(spot: Spot) -> str:
+    if spot.lists is not None:
+        difference = len(spot.lists[1]) - len(spot.lists[0])
+    else:
+        difference = 1 if spot.was is UNSET else -1
+    count = "one more item" if difference == 1 else "one item less" if difference == -1 else ""
+    return count or (f"{difference} items more" if difference > 0 else f"{-difference} items less")
+
+
+def _messages(count: int) -> str:
+    return "one message" if count == 1 else f"{count} messages"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
