@@ -1,0 +1,92 @@
+"""A canonical prompt as parts: one a tool definition, schema, system block or message."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from hitrate.core.prompt import CanonicalPrompt, Part, Segment
+
+_LISTS = ("messages", "input", "contents", "system")
+"""Top-level members of which each element is a part."""
+
+_BLOCK_LISTS = ("content", "tool_calls", "parts", "output", "summary")
+"""Members of a message of which each element is a content block; what stands beside them is one block."""
+
+DIGEST_BYTES = 16
+
+
+def parts_of(prompt: CanonicalPrompt) -> tuple[Part, ...]:
+    """The parts in the order of the segments; each segment is in one part, each marker on one block."""
+    marks: dict[int, list[str | None]] = {}
+    for marker in prompt.markers:
+        marks.setdefault(marker.after, []).append(marker.ttl)
+    parts: list[Part] = []
+    open_part: _OpenPart | None = None
+    for number, segment in enumerate(prompt.segments):
+        tokens = segment.pointer.split("/", 5)
+        # Tools and schemas are parts each.
+        place = number if segment.kind in ("tools", "schema") else _place(tokens)
+        if open_part is None or place != open_part.place:
+            if open_part is not None:
+                parts.append(open_part.close())
+            open_part = _OpenPart(place, segment.kind)
+        open_part.add(segment, _block(tokens), marks.get(number, ()))
+    if open_part is not None:
+        parts.append(open_part.close())
+    return tuple(parts)
+
+
+class _OpenPart:
+    """A part to which segments are added."""
+
+    def __init__(self, place: object, kind: str) -> None:
+        self.place = place
+        self._kind = kind
+        self._digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        self._block: object = self
+        self._blocks: list[int] = []
+        self._marks: list[tuple[int, str | None]] = []
+
+    def add(self, segment: Segment, block: object, ttls: Sequence[str | None]) -> None:
+        characters = len(segment.text)
+        self._digest.update(_digested(segment.kind, segment.text))
+        if block != self._block:
+            self._block = block
+            self._blocks.append(characters)
+        else:
+            self._blocks[-1] += characters
+        if ttls:
+            self._marks.extend((len(self._blocks) - 1, ttl) for ttl in ttls)
+
+    def close(self) -> Part:
+        return Part(self._digest.digest(), self._kind, sum(self._blocks), tuple(self._blocks), tuple(self._marks))
+
+
+def text_part(kind: str, text: str) -> Part:
+    """A part that is one text in one block."""
+    digest = hashlib.blake2b(_digested(kind, text), digest_size=DIGEST_BYTES).digest()
+    return Part(digest, kind, len(text), (len(text),))
+
+
+def _digested(kind: str, text: str) -> bytes:
+    """Tells ("ab", "c") from ("a", "bc"), and a user's text from the same text as a tool's result."""
+    return f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass")
+
+
+def _place(tokens: list[str]) -> object:
+    """What segments of one part have in common, of the tokens of their pointers."""
+    if len(tokens) > 2 and tokens[1] in _LISTS:
+        return tokens[1], tokens[2]
+    return tokens[1:4]
+
+
+def _block(tokens: list[str]) -> object:
+    """What segments of one content block of a message have in common."""
+    return tokens[3:5] if len(tokens) > 3 and tokens[3] in _BLOCK_LISTS else None
+
+
+def with_marks(one: Part, ttls: Sequence[str | None]) -> Part:
+    """The part with further markers behind its last block."""
+    last = len(one.blocks) - 1
+    return Part(one.digest, one.kind, one.characters, one.blocks, (*one.marks, *((last, ttl) for ttl in ttls)))

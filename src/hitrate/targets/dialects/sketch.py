@@ -1,0 +1,270 @@
+"""Requests as sketches: hashes and lengths of their parts, and the settings beside them.
+
+A log of agents sends the same parts again and again, so what was found of a part is remembered by its bytes, and only
+parts that are new are read. The slow way, `sketch_of_body`, reads the whole body and gives the same.
+
+The fast way cuts a body in two: the list of messages, and the frame around it with a stand-in message in their place.
+Each message is read alone, behind the same stand-in. That the cut is right is proven by the frame: it has the stand-in
+as its only message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hitrate.core import spans
+from hitrate.core.layout import Layouts
+from hitrate.core.prompt import CanonicalPrompt, Part, Setting, Sketch
+from hitrate.core.recent import Recent
+from hitrate.targets.dialects import dialect as dialect_named
+from hitrate.targets.dialects.interface import Dialect
+from hitrate.targets.dialects.prompt_parts import parts_of, text_part, with_marks
+from hitrate.targets.dialects.rendered_parts import rendered_parts
+from hitrate.targets.dialects.settings import header_settings, settings_of
+
+REMEMBERED = 1 << 15
+"""Parts that are kept in mind at least, and half the number that are at most: some 25 MB."""
+
+_ELSEWHERE = {
+    "tokens": "llamacpp-completion",
+    "llama.cpp-completion": "llamacpp-completion",
+    "gemini": "gemini-generate",
+}
+"""Names that logs have for wire formats."""
+
+_TEXT = "stands for the messages"
+
+_MESSAGES = {
+    "openai-chat": ("messages", {"role": "user", "content": _TEXT}),
+    "openai-responses": ("input", {"role": "user", "content": _TEXT}),
+    "anthropic-messages": ("messages", {"role": "user", "content": _TEXT}),
+    "gemini-generate": ("contents", {"parts": [{"text": _TEXT}]}),
+    "bedrock-converse": ("messages", {"content": [{"text": _TEXT}]}),
+}
+"""Where a wire's messages stand, and the stand-in for them."""
+
+_FRAME_MEMBERS = {
+    "openai-chat": (("tools",), ()),
+    "openai-responses": (("tools",), ("instructions",)),
+    "anthropic-messages": (("tools",), ("system",)),
+    "gemini-generate": (("tools",), ("systemInstruction",)),
+}
+"""Large members of the frame that are remembered by themselves, because a frame can have an id of its own each time:
+those rendered before all else, and those rendered last before the messages. Not on Converse, where a cache point
+marks what stands in the member before it."""
+
+_sha256 = hashlib.sha256
+_raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_NOT_FAST = (msgspec.DecodeError, ValueError, RecursionError)
+
+
+class _Plain(msgspec.Struct, forbid_unknown_fields=True):
+    """The most usual message by far."""
+
+    role: str
+    content: str
+
+
+_plain = msgspec.json.Decoder(_Plain).decode
+
+
+class _Element(NamedTuple):
+    parts: tuple[Part, ...]
+    leading: tuple[str | None, ...]
+    """Lifetimes of markers that stand in front of its first part and belong to the part before."""
+
+
+class _Frame(NamedTuple):
+    parts: tuple[Part, ...]
+    trailing: tuple[str | None, ...]
+    """Lifetimes of markers that belong behind the last message."""
+    key: tuple[Setting, ...]
+    others: tuple[Setting, ...]
+    affinity: str | None
+
+
+class Sketcher:
+    """Makes sketches of the requests of a log. Remembers parts, so use one for a whole log; memory is bounded."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self._remembered = remembered
+        self._readers: dict[str, _WireSketcher] = {}
+
+    def sketch(self, body: bytes, dialect: str, headers: Mapping[str, str] | None = None) -> Sketch:
+        """The sketch of a request. `headers` are those of a `Call`, names in lower case.
+
+        ValueError, one line, where the wire's own reader cannot read the body; UsageError for an unknown wire.
+        """
+        name = _ELSEWHERE.get(dialect, dialect)
+        reader = self._readers.get(name)
+        if reader is None:
+            reader = self._readers[name] = _WireSketcher(name, self._remembered)
+        found = reader.sketch(body)
+        return _with_headers(found, headers) if headers else found
+
+
+def sketch_of_body(body: bytes, dialect: str, headers: Mapping[str, str] | None = None) -> Sketch:
+    """The same as `Sketcher.sketch`, by reading the whole body."""
+    name = _ELSEWHERE.get(dialect, dialect)
+    try:
+        prompt = dialect_named(name).canonical(body)
+        value = spans.parse(spans.decode_text(body)).value
+        found = sketch_of(prompt, name, value)
+    except RecursionError:
+        raise ValueError("the request body is nested too deeply to be read") from None
+    return _with_headers(found, headers) if headers else found
+
+
+def sketch_of(prompt: CanonicalPrompt, dialect: str, body: Mapping[str, Any]) -> Sketch:
+    """The sketch of a prompt that was read from `body`, which is given decoded."""
+    parts = rendered_parts(prompt) if dialect == "llamacpp-completion" else parts_of(prompt)
+    return Sketch(parts, *settings_of(body, dialect), prompt.affinity)
+
+
+def _with_headers(found: Sketch, headers: Mapping[str, str]) -> Sketch:
+    more = header_settings(headers)
+    return Sketch(found.parts, (*found.key, *more), found.others, found.affinity) if more else found
+
+
+class _WireSketcher:
+    """The sketches of one wire."""
+
+    def __init__(self, name: str, remembered: int) -> None:
+        self._name = name
+        self._dialect: Dialect = dialect_named(name)
+        self._layouts = Layouts()
+        self._elements: Recent[bytes, _Element] = Recent(remembered)
+        self._frames: Recent[bytes, _Frame] = Recent(max(remembered // 16, 1))
+        self._list, stand_in = _MESSAGES.get(name, ("", {}))
+        self._stand_in = msgspec.json.encode(stand_in)
+        self._opening = b'{"' + self._list.encode() + b'":['
+        self._kinds: dict[str, str | None] = {}
+        self._marks_look_back = name == "bedrock-converse"
+        if self._list:
+            self._stand_in_part = parts_of(self._dialect.canonical(self._opening + self._stand_in + b"]}"))[0]
+
+    def sketch(self, body: bytes) -> Sketch:
+        if self._list:
+            for start, end in self._layouts.guess(body):
+                found = self._fast(body, start, end)
+                if found is not None:
+                    return found
+            place = self._learn(body)
+            if place is not None and (found := self._fast(body, *place)) is not None:
+                return found
+        return sketch_of_body(body, self._name)
+
+    def _learn(self, body: bytes) -> tuple[int, int] | None:
+        try:
+            messages = _raw_members(body).get(self._list)
+        except _NOT_FAST:
+            return None
+        return None if messages is None else self._layouts.learn(body, self._list, bytes(messages))
+
+    def _fast(self, body: bytes, start: int, end: int) -> Sketch | None:
+        """The sketch of a body whose messages seem to stand at `body[start:end]`; None where that is not proven."""
+        try:
+            elements = _raw_elements(memoryview(body)[start:end])
+            if not elements:
+                return None
+            framed = body[:start] + b"[" + self._stand_in + b"]" + body[end:]
+            digest = _sha256(framed).digest()
+            frame = self._frames.get(digest)
+            if frame is None:
+                frame = self._frame(framed)
+                if frame is None:
+                    return None
+                self._frames.put(digest, frame)
+            parts = list(frame.parts)
+            for element in self._elements_of(elements):
+                if element.leading and parts:
+                    parts[-1] = with_marks(parts[-1], element.leading)
+                parts += element.parts
+        except _NOT_FAST:
+            return None
+        if frame.trailing:
+            parts[-1] = with_marks(parts[-1], frame.trailing)
+        return Sketch(tuple(parts), frame.key, frame.others, frame.affinity)
+
+    def _elements_of(self, raws: list[msgspec.Raw]) -> list[_Element]:
+        get = self._elements.get
+        digests = [_sha256(raw).digest() for raw in raws]
+        found = [get(digest) for digest in digests]
+        unknown = [index for index, one in enumerate(found) if one is None]
+        for index, element in zip(unknown, self._read([bytes(raws[index]) for index in unknown]), strict=True):
+            self._elements.put(digests[index], element)
+            found[index] = element
+        return found  # type: ignore[return-value]
+
+    def _read(self, messages: list[bytes]) -> list[_Element]:
+        """What is in messages that were not seen lately."""
+        if not messages:
+            return []
+        if self._marks_look_back:
+            return [self._read_alone(one) for one in messages]
+        found = [self._read_plain(one) for one in messages]
+        others = [message for message, one in zip(messages, found, strict=True) if one is None]
+        if others:
+            together = self._dialect.canonical(self._opening + b",".join(others) + b"]}")
+            read = iter(parts_of(together))
+            found = [one or next(read) for one in found]
+        return [_Element((one,), ()) for one in found if one is not None]
+
+    def _read_plain(self, message: bytes) -> Part | None:
+        """A message that is a role and a text. Its kind is asked of the wire once a role, with another text."""
+        try:
+            plain = _plain(message)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        if plain.role not in self._kinds:
+            sample = msgspec.json.encode({"role": plain.role, "content": _TEXT})
+            segments = self._dialect.canonical(self._opening + sample + b"]}").segments
+            is_plain = len(segments) == 1 and segments[0].text == _TEXT
+            self._kinds[plain.role] = segments[0].kind if is_plain else None
+        kind = self._kinds[plain.role]
+        return None if kind is None else text_part(kind, plain.content)
+
+    def _read_alone(self, message: bytes) -> _Element:
+        """Behind a stand-in, which takes the markers that stand in front of all text."""
+        stand_in, *parts = parts_of(self._dialect.canonical(self._opening + self._stand_in + b"," + message + b"]}"))
+        return _Element(tuple(parts), tuple(ttl for _, ttl in stand_in.marks))
+
+    def _frame(self, body: bytes) -> _Frame | None:
+        """What a body with a stand-in for its messages says, None where the stand-in is not all there is of them."""
+        first: tuple[Part, ...] = ()
+        last: tuple[Part, ...] = ()
+        if self._name in _FRAME_MEMBERS:
+            members = _raw_members(body)
+            before, after = _FRAME_MEMBERS[self._name]
+            first = tuple(one for name in before for one in self._member(name, members.pop(name, None)))
+            last = tuple(one for name in after for one in self._member(name, members.pop(name, None)))
+            body = (
+                b"{" + b",".join(msgspec.json.encode(name) + b":" + bytes(raw) for name, raw in members.items()) + b"}"
+            )
+        prompt = self._dialect.canonical(body)
+        middle = parts_of(prompt)
+        stand_in = middle[-1] if middle else None
+        messages = [one for one in prompt.segments if one.pointer.startswith(f"/{self._list}/")]
+        if stand_in is None or len(messages) != 1 or stand_in.digest != self._stand_in_part.digest:
+            return None
+        if (first or last) and any(one.kind not in ("schema", "tools") for one in middle[:-1]):
+            return None  # system text in another spelling, whose place between the others is the wire's affair
+        key, others = settings_of(spans.parse(spans.decode_text(body)).value, self._name)
+        trailing = tuple(ttl for _, ttl in stand_in.marks)
+        return _Frame((*first, *middle[:-1], *last), trailing, key, others, prompt.affinity)
+
+    def _member(self, name: str, raw: msgspec.Raw | None) -> tuple[Part, ...]:
+        if raw is None:
+            return ()
+        alone = b'{"' + name.encode() + b'":' + bytes(raw) + b"," + self._opening[1:] + self._stand_in + b"]}"
+        digest = _sha256(alone).digest()
+        found = self._elements.get(digest)
+        if found is None:
+            found = _Element(parts_of(self._dialect.canonical(alone))[:-1], ())
+            self._elements.put(digest, found)
+        return found.parts
