@@ -99,6 +99,13 @@ class Pair(Struct, frozen=True, kw_only=True):
     best: int | None = None
     """The answered call, of any conversation and key, whose prompt agrees longest with this one."""
     best_characters: int = 0
+    conversation: int = 0
+    """Number of the conversation, from 0 in the order in which they begin."""
+    near: int | None = None
+    """Where a conversation starts: the newest call of another whose tools and instructions are not the same but have
+    the same shape, as with a name or a date on top. Whether their texts agree is not known."""
+    retry_of: int | None = None
+    """The newest earlier call with this very prompt, answered or not."""
 
 
 class Divergence(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,290 @@
+"""Which conversation a call carries on, how it relates to the call before it there, and which call serves it best.
+
+No ids are needed: an agent sends its whole history each time, so the messages themselves say whose they are. The usual
+call has all parts of an earlier one in front and new ones behind; that is seen from the newest message that is known.
+Else the conversation is the one whose messages make up most of the prompt, wherever they stand in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hitrate.core.prompt import Sketch
+from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
+from hitrate.explain.heads import Heads
+from hitrate.explain.known_calls import KnownCalls
+from hitrate.explain.prefix_tree import Walk, common_front
+from hitrate.explain.prompt_shape import Kept, Prompt, kept_text, prompt_of, weight
+from hitrate.explain.replay import Texts, TextsOf, carries_conversation, has_grown, is_replayed
+
+_CANDIDATES = 6
+_SAME_CONVERSATION = 0.2
+"""Of the messages of the shorter prompt, by characters, that have to be in both."""
+_SAME_SESSION = 0.05
+"""The same where the log names one session for both."""
+_MUCH = 400
+"""Code points of shared messages that are enough however long the prompts are."""
+_KEPT = 0.05
+"""Of the earlier prompt's messages behind a change, that have to stand behind it still for it to be a rewrite."""
+_BESIDE = 0.25
+"""Of the length of the conversation's prompt, that a side request has at most."""
+_BESIDE_MESSAGES = 3
+
+_NOTHING_KEPT = Kept(0, 0.0, 0)
+
+
+class _Found(NamedTuple):
+    """What a prompt was found to be. Calls are numbers of `KnownCalls`; a `conversation` of None is a new one."""
+
+    relation: Relation
+    against: int | None = None
+    conversation: int | None = None
+    shared: int = 0
+    kept: Kept = _NOTHING_KEPT
+    near: int | None = None
+    retry_of: int | None = None
+    grown: bool = False
+
+
+class Pairing:
+    """Takes the calls of a log in order.
+
+    `texts_of` gives the texts of the parts of a call by its index, the newest one included. It is asked only where
+    hashes cannot tell: whether a last message grew or changed, and whether a prompt carries a conversation's text.
+    Without it such a prompt counts as changed, and a comparison of the texts has to say what it is.
+    """
+
+    def __init__(self, texts_of: TextsOf | None = None) -> None:
+        self._known = KnownCalls()
+        self._heads = Heads()
+        self._texts_of = texts_of
+
+    def add(self, seen: Seen, sketch: Sketch) -> Pair:
+        """Pair the next call. Sets `seen.conversation`, too."""
+        known = self._known
+        prompt = prompt_of(sketch)
+        walk = known.tree.walk(prompt.digests)
+        best = known.tree.best(walk)
+        front = self._front(prompt, walk, seen.session)
+        found = self._carried_on(seen, prompt, walk, front) if front is not None else self._searched(seen, prompt, walk)
+        if front is None:
+            known.note_common(prompt, found.conversation)
+        total = sum(prompt.sizes)
+        relation, against = found.relation, found.against
+        seen.conversation = known.record(seen, prompt, walk, relation, against, found.conversation, total)
+        if found.conversation is None:
+            self._heads.add(prompt, seen.conversation)
+        return Pair(
+            relation=relation,
+            against=None if against is None else known.indexes[against],
+            shared_parts=found.shared,
+            shared_characters=self._shared_characters(prompt, found),
+            kept_characters=found.kept.characters,
+            shift=found.kept.shift,
+            best=None if best is None else known.indexes[best[0]],
+            best_characters=0 if best is None else sum(prompt.sizes[: best[1]]),
+            conversation=seen.conversation,
+            near=None if found.near is None else known.indexes[found.near],
+            retry_of=None if found.retry_of is None else known.indexes[found.retry_of],
+        )
+
+    def check_integrity(self) -> None:
+        """Raise AssertionError, with what is wrong, unless all that is kept agrees."""
+        self._known.check_integrity()
+
+    def _shared_characters(self, prompt: Prompt, found: _Found) -> int:
+        if found.grown and found.against is not None:
+            return self._known.characters[found.against]
+        return sum(prompt.sizes[: found.shared])
+
+    # The usual call: an earlier prompt, and new messages behind it.
+
+    def _front(self, prompt: Prompt, walk: Walk, session: str) -> int | None:
+        """The call whose whole prompt stands in front, where nothing behind it was ever sent; else None."""
+        known, digests = self._known, prompt.digests
+        for place in range(len(digests) - 1, prompt.head - 1, -1):
+            call = known.last_with(digests[place])
+            if call is None:
+                continue
+            fits = known.tree.depth_of(call) == place + 1 and known.tree.is_front(call, walk)
+            if fits and not known.apart(call, session):
+                return call
+            ended = list(known.ended_with(digests[place], place + 1, walk))
+            own = [other for other in ended if not known.apart(other, session)]
+            return next(iter((*own, *self._front_in_session(prompt, walk, session), *ended)), None)
+        return None
+
+    def _front_in_session(self, prompt: Prompt, walk: Walk, session: str) -> list[int]:
+        """The newest call of the session, where its whole prompt stands in front."""
+        known = self._known
+        newest = known.newest_of(Seen(index=-1, session=session))
+        return [call for call in newest if known.tree.depth_of(call) > prompt.head and known.tree.is_front(call, walk)]
+
+    def _carried_on(self, seen: Seen, prompt: Prompt, walk: Walk, front: int) -> _Found:
+        """A prompt that repeats or continues the prompt of the call `front`.
+
+        Where that call was not answered, the prompt is compared with the answered one before it and relates to it as
+        the failed call did: a break stays a break when it is sent again.
+        """
+        known = self._known
+        same = known.tree.depth_of(front) == len(prompt.digests)
+        retry_of = front if same else None
+        conversation = self._conversation_behind(seen, prompt, front)
+        against = known.answered_for(front)
+        if against is None:
+            return _Found("first", None, conversation, retry_of=retry_of)
+        if known.tree.is_front(against, walk):
+            relation: Relation = "repeat" if same else "append"
+            return _Found(relation, against, conversation, known.tree.depth_of(against), retry_of=retry_of)
+        was = known.tree.digests_of(against)
+        shared = common_front(was, prompt.digests)
+        relation = known.relations[front]
+        if relation in HEALTHY:
+            return _Found("repeat" if same else relation, against, conversation, shared, retry_of=retry_of)
+        kept = kept_text(prompt, was, shared, known.common)
+        return _Found(relation, against, conversation, shared, kept, retry_of=retry_of)
+
+    def _conversation_behind(self, seen: Seen, prompt: Prompt, front: int) -> int | None:
+        """The conversation of a call that goes on behind the call `front`.
+
+        A new one where that conversation has gone on in another way (a fork, or agents that began alike), and where
+        the log names another session, unless answers in the shared text show that this one was resumed from it.
+        """
+        known = self._known
+        depth = known.tree.depth_of(front)
+        conversation = known.conversations[front]
+        gone_on = known.tips[conversation] not in (front, -1)
+        if known.answered[front] and gone_on and depth < len(prompt.digests):
+            return None
+        resumed = any(part.kind == "assistant" for part in prompt.parts[prompt.head : depth])
+        return None if known.apart(front, seen.session) and not resumed else conversation
+
+    # Any other call.
+
+    def _searched(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found:
+        if prompt.digests:
+            for call in self._known.ended_with(prompt.digests[-1], len(prompt.digests), walk):
+                if not self._known.apart(call, seen.session) and len(prompt.digests) > prompt.head:
+                    return self._carried_on(seen, prompt, walk, call)
+        candidate = self._most_in_common(seen, prompt)
+        found = None if candidate is None else self._related(seen, prompt, walk, candidate)
+        return found or self._summary(seen, prompt) or self._replay(seen, prompt) or self._start(seen, prompt, walk)
+
+    def _most_in_common(self, seen: Seen, prompt: Prompt) -> int | None:
+        """The answered call with most of this prompt's messages, if these are enough to be the same conversation."""
+        known = self._known
+        votes: dict[int, float] = {}
+        for digest, size in zip(prompt.digests[prompt.head :], prompt.sizes[prompt.head :], strict=True):
+            call = known.last_with(digest)
+            if call is not None:
+                votes[call] = votes.get(call, 0.0) + weight(digest, size, known.common)
+        calls = sorted(votes, key=lambda call: (votes[call], call), reverse=True)[:_CANDIDATES]
+        best: tuple[float, int, int] | None = None
+        for call in {known.answered_for(call) for call in (*calls, *known.newest_of(seen))} - {None}:
+            assert call is not None
+            was = known.tree.digests_of(call)
+            in_common = self._in_common(prompt, was[known.heads[call] :])
+            least = _SAME_SESSION if known.sessions[call] == seen.session != "" else _SAME_CONVERSATION
+            shorter = min(prompt.message_characters, known.message_characters[call])
+            if in_common <= 0 or in_common < min(least * shorter, _MUCH):
+                continue
+            score = in_common * (0.5 if known.apart(call, seen.session) else 1.0)
+            best = max(best or (0.0, 0, 0), (score, common_front(was, prompt.digests), call))
+        return None if best is None else best[2]
+
+    def _in_common(self, prompt: Prompt, was: Iterable[bytes]) -> float:
+        shared = set(was).intersection(prompt.digests[prompt.head :])
+        return sum(
+            weight(digest, size, self._known.common)
+            for digest, size in zip(prompt.digests[prompt.head :], prompt.sizes[prompt.head :], strict=True)
+            if digest in shared
+        )
+
+    def _related(self, seen: Seen, prompt: Prompt, walk: Walk, call: int) -> _Found | None:
+        """How the prompt relates to a call of its conversation; None where it is another conversation after all."""
+        known = self._known
+        was = known.tree.digests_of(call)
+        shared = common_front(was, prompt.digests)
+        if shared == len(was):
+            return self._carried_on(seen, prompt, walk, call)
+        conversation: int | None = known.conversations[call]
+        if known.apart(call, seen.session) and not prompt.has_replies(prompt.head):
+            conversation = None
+        if shared == len(prompt.digests):
+            return _Found("rewind", call, conversation, shared)
+        kept = kept_text(prompt, was, shared, known.common)
+        head = known.heads[call]
+        same_head = shared >= max(prompt.head, head)
+        if kept.in_messages > _KEPT * known.message_characters[call] * (len(was) - max(shared, head)) / (
+            len(was) - head
+        ):
+            begins = not prompt.has_replies(prompt.head) and len(prompt.digests) - prompt.head < len(was) - head
+            return None if begins and not same_head else _Found("rewrite", call, conversation, shared, kept)
+        if not same_head:
+            return None
+        tip = known.tip(known.conversations[call])
+        if tip is not None and tip.call == call:
+            texts = self._texts(seen, call)
+            if has_grown(prompt, tip.prompt, shared, texts):
+                return _Found("append", call, conversation, shared, grown=True)
+            if is_replayed(prompt, tip.prompt, shared, texts):
+                return _Found("rewrite", call, conversation, shared, kept)
+        for front in known.ended_with(prompt.digests[shared - 1], shared, walk) if shared > prompt.head else ():
+            return self._carried_on(seen, prompt, walk, front)
+        in_session = known.sessions[call] == seen.session != ""
+        if shared > head and (in_session or shared >= known.openings[known.conversations[call]]):
+            return _Found("branch", call, conversation, shared)
+        return None
+
+    def _texts(self, seen: Seen, call: int) -> Texts | None:
+        return None if self._texts_of is None else Texts(self._texts_of, seen.index, self._known.indexes[call])
+
+    def _summary(self, seen: Seen, prompt: Prompt) -> _Found | None:
+        """A request that carries a conversation in one message; it belongs to it and does not carry it on."""
+        known = self._known
+        own = known.newest_of(seen)
+        lately = [known.conversations[call] for call in own] + known.lately[::-1]
+        for conversation in dict.fromkeys(lately):
+            tip = known.tip(conversation)
+            if tip is None or known.apart(tip.call, seen.session):
+                continue
+            expected = tip.call in own or tip.call == len(known) - 1
+            if carries_conversation(prompt, tip.prompt, self._texts(seen, tip.call), expected):
+                shared = common_front(tip.prompt.digests, prompt.digests)
+                return _Found("summary", tip.call, conversation, shared)
+        return None
+
+    def _replay(self, seen: Seen, prompt: Prompt) -> _Found | None:
+        """A conversation none of whose messages came back as they were sent: it has one message or few, and goes on."""
+        known = self._known
+        newest = [known.conversations[call] for call in known.newest_of(seen)]
+        compacted = any(happening.kind == "compaction" for happening in seen.happenings)
+        if not (compacted or prompt.has_replies(prompt.head)):
+            return None
+        for conversation in dict.fromkeys((*newest, *self._heads.same(prompt))):
+            tip = known.tip(conversation)
+            if tip is None or known.apart(tip.call, seen.session) or tip.prompt.head != prompt.head:
+                continue
+            shared = common_front(tip.prompt.digests, prompt.digests)
+            in_session = known.sessions[tip.call] == seen.session != ""
+            if (compacted and in_session and shared >= prompt.head) or is_replayed(
+                prompt, tip.prompt, shared, self._texts(seen, tip.call)
+            ):
+                return _Found("rewrite", tip.call, conversation, shared)
+        return None
+
+    def _start(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found:
+        """A conversation of its own."""
+        known = self._known
+        conversation = self._heads.near(prompt)
+        near = None if conversation is None or known.tips[conversation] < 0 else known.tips[conversation]
+        best = known.tree.best(walk)
+        if best is not None:
+            return _Found("opening", best[0], None, best[1], near=near)
+        beside = known.newest_of(seen)[:1] or ([len(known) - 1] if len(known) else [])
+        small = any(sum(prompt.sizes) <= _BESIDE * known.characters[call] for call in beside)
+        plain = all(part.kind not in ("tools", "schema") for part in prompt.parts)
+        if small and plain and len(prompt.digests) - prompt.head <= _BESIDE_MESSAGES:
+            return _Found("side", near=near)
+        return _Found("first", near=near)

@@ -1,0 +1,78 @@
+"""A prompt as pairing sees it, and what two prompts have in common in whole parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from hitrate.core.prompt import Part, Sketch
+
+HEAD_KINDS = frozenset({"tools", "schema", "system"})
+REPLY_KINDS = frozenset({"assistant", "tool"})
+
+
+class Prompt(NamedTuple):
+    """`head` counts the leading parts that every conversation of an application has: tools, schemas, instructions."""
+
+    parts: Sequence[Part]
+    digests: list[bytes]
+    sizes: list[int]
+    head: int
+
+    @property
+    def message_characters(self) -> int:
+        return sum(self.sizes[self.head :])
+
+    def has_replies(self, start: int) -> bool:
+        """Whether the model's answers or tools' results stand at or behind part `start`."""
+        return any(part.kind in REPLY_KINDS for part in self.parts[start:])
+
+
+def prompt_of(sketch: Sketch) -> Prompt:
+    parts = sketch.parts
+    head = 0
+    for part in parts:
+        if part.kind not in HEAD_KINDS:
+            break
+        head += 1
+    return Prompt(parts, [part.digest for part in parts], [part.characters for part in parts], head)
+
+
+class Kept(NamedTuple):
+    """Text behind the first difference that both prompts have: code points in all and in messages alone.
+
+    `shift` is by how many parts most of those messages moved towards the front, 0 where they moved back.
+    """
+
+    characters: int
+    in_messages: float
+    shift: int
+
+
+def kept_text(now: Prompt, was: Sequence[bytes], shared: int, common: Collection[bytes]) -> Kept:
+    """What of `was` behind part `shared` is in `now`. Parts in `common` count a tenth of their length in
+    `in_messages`, because every conversation could have them."""
+    places: dict[bytes, list[int]] = {}
+    for place in range(len(was) - 1, shared - 1, -1):
+        places.setdefault(was[place], []).append(place)
+    characters = 0
+    in_messages = 0.0
+    shifts: Counter[int] = Counter()
+    for place in range(shared, len(now.digests)):
+        stack = places.get(now.digests[place])
+        if not stack:
+            continue
+        earlier = stack.pop()
+        size = now.sizes[place]
+        characters += size
+        if place >= now.head:
+            in_messages += weight(now.digests[place], size, common)
+            shifts[earlier - place] += size
+    shift = shifts.most_common(1)[0][0] if shifts else 0
+    return Kept(characters, in_messages, max(shift, 0))
+
+
+def weight(digest: bytes, size: int, common: Collection[bytes]) -> float:
+    """How much a shared part says of two calls being one conversation, in code points; also an empty one says some."""
+    return (size + 1) * (0.1 if digest in common else 1.0)

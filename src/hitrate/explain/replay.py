@@ -1,0 +1,92 @@
+"""Prompts that carry a conversation on without one of its messages as it was: told by their shape, and by the texts of
+a message or two where these are at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hitrate.explain.likeness import alike, carries
+from hitrate.explain.prompt_shape import REPLY_KINDS, Prompt
+
+TextsOf = Callable[[int], Sequence[str]]
+"""The texts of the parts of a call, by its index in the log."""
+
+_SAME_LENGTH = 0.1
+_MOSTLY = 0.5
+_MOST_SUMMARY_MESSAGES = 3
+_LEAST_MESSAGES = 4
+"""A conversation shorter than this has nothing to be summed up."""
+_SUMMARY_SHARE = 0.25
+"""Of a conversation's text that one message has to be long as, to carry it."""
+
+
+class Texts:
+    """The texts of two calls, read when they are asked for."""
+
+    def __init__(self, texts_of: TextsOf, now: int, was: int) -> None:
+        self._texts_of = texts_of
+        self._now, self._was = now, was
+
+    def now(self) -> Sequence[str]:
+        return self._texts_of(self._now)
+
+    def was(self) -> Sequence[str]:
+        return self._texts_of(self._was)
+
+
+def has_grown(now: Prompt, was: Prompt, shared: int, texts: Texts | None) -> bool:
+    """Whether only the last part of the earlier prompt differs, and it goes on in place: so the prompt is the earlier
+    one with text behind it. False where there are no texts to tell."""
+    if texts is None or shared != len(was.digests) - 1 or now.sizes[shared] <= was.sizes[shared]:
+        return False
+    return texts.now()[shared].startswith(texts.was()[shared])
+
+
+def is_replayed(now: Prompt, was: Prompt, shared: int, texts: Texts | None) -> bool:
+    """Whether the prompt is the earlier one sent again with more behind, though all of it from part `shared` changed.
+
+    The roles of the changed parts are the same, more parts follow, and the model has answered in them: what was the
+    newest message is history now. Without texts the lengths have to say the rest.
+    """
+    end = len(was.digests)
+    place = max(shared, was.head)
+    if place >= end or len(now.digests) <= end or not _same_roles(now, was, place):
+        return False
+    if now.has_replies(0) and not now.has_replies(place):
+        return False
+    last_only = place == end - 1
+    if last_only and shared == place and was.parts[place].kind == "assistant":
+        return True  # the beginning of an answer, which the answer itself has taken the place of
+    if texts is not None:
+        if "image" in (was.parts[place].kind, now.parts[place].kind):
+            return True  # the same message with its picture replaced: there is no text to compare
+        return alike(texts.was()[place], texts.now()[place])
+    if not now.has_replies(0):
+        return last_only and sum(was.sizes[:place]) >= _MOSTLY * sum(was.sizes)
+    return last_only or all(
+        abs(one - other) <= _SAME_LENGTH * max(one, other)
+        for one, other in zip(was.sizes[place:], now.sizes[place:end], strict=True)
+    )
+
+
+def _same_roles(now: Prompt, was: Prompt, place: int) -> bool:
+    end = len(was.digests)
+    pairs = zip(was.parts[place:], now.parts[place:end], strict=True)
+    return all((one.kind in REPLY_KINDS) == (other.kind in REPLY_KINDS) for one, other in pairs)
+
+
+def carries_conversation(now: Prompt, was: Prompt, texts: Texts | None, expected: bool) -> bool:
+    """Whether a prompt of few messages has one that holds the text of a conversation. Without texts its length has to
+    say so, and `expected` that it came right behind the conversation or under its name."""
+    messages = len(was.digests) - was.head
+    few = len(now.digests) - now.head
+    if not 0 < few <= _MOST_SUMMARY_MESSAGES or messages < max(_LEAST_MESSAGES, 2 * few):
+        return False
+    length = was.message_characters
+    size, place = max((size, place) for place, size in enumerate(now.sizes) if place >= now.head)
+    if size < _SUMMARY_SHARE * length or length == 0:
+        return False
+    if texts is not None:
+        return carries(texts.now()[place], texts.was()[was.head :])
+    return expected and few < _MOST_SUMMARY_MESSAGES and _MOSTLY * length <= size <= 2 * length
