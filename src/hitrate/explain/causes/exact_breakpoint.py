@@ -42,7 +42,7 @@ class ExactBreakpoint:
             summary=f"Both requests start with the same {shared:,} characters, but no entry ends there: the only "
             "breakpoint is at the newest message, which differs, and there is no fall-back to a shorter prefix"
             + (f"; {written:,} tokens were written that are never read." if written else "."),
-            advice="Mark the end of the stable text with an explicit prompt_cache_breakpoint and send one prompt_cache_key, "
-            'or set prompt_cache_options.mode to "explicit", which ends the paid writes.',
+            advice="Mark the end of the stable text with an explicit prompt_cache_breakpoint and send one "
+            'prompt_cache_key, or set prompt_cache_options.mode to "explicit", which ends the paid writes.',
             ruled_out=ruled_out(evidence),
         )

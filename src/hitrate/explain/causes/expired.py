@@ -63,7 +63,7 @@ def _known(evidence: Evidence, touched: Seen, gap: float, lifetime: float, grant
         part += " One hour was asked for, but the write was billed as five minutes."
     rhythm = _rhythm(evidence, lifetime)
     return Recognised(
-        confidence="certain",
+        confidence="certain" if evidence.facts.requires_marks else "likely",
         summary=f"{duration(gap)} passed since request {touched.index}, which last used this prefix; its entry lives "
         f"{duration(lifetime)}.{part}{rhythm}",
         advice=_advice(evidence.facts, gap, lifetime),
@@ -73,11 +73,7 @@ def _known(evidence: Evidence, touched: Seen, gap: float, lifetime: float, grant
 
 def _not_published(evidence: Evidence, gap: float) -> Recognised | None:
     """Where no lifetime is published: by the idle time, unless the conversation was served after a longer one."""
-    if (
-        gap < _OFTEN_GONE_S
-        or evidence.facts.server
-        or "slots" in str(evidence.facts.rule and evidence.facts.rule.model)
-    ):
+    if gap < _OFTEN_GONE_S or own_engine(evidence.facts):
         return None
     for before, call in steps(evidence):
         between = gap_s(before, call)

@@ -36,10 +36,11 @@ class NoAffinity:
         if not hits or not misses:
             return None
         time = _time_follows(evidence)
+        seen_in_time = "; the time to the first token follows the counts" if time else ""
         return Recognised(
             confidence="likely" if misses >= _TWICE or time else "possible",
-            summary=f"Of {hits + misses} requests that could have read the conversation's history {hits} found it and "
-            f"{misses} did not, though its text only grows{'; the time to the first token follows the counts' if time else ''}: "
+            summary=f"Of {hits + misses} requests that could have read the conversation's history {hits} found it "
+            f"and {misses} did not, though its text only grows{seen_in_time}: "
             "this fits several machines, and no session key was sent.",
             advice=f"Send {knob} with one value per conversation.",
             ruled_out=ruled_out(evidence),

@@ -7,7 +7,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
-from hitrate.explain.signs import duration, gap_s, lost, overlap, text_only_grew, warm_by_time
+from hitrate.explain.signs import duration, gap_s, lost, overlap, served_nothing, text_only_grew, warm_by_time
 
 
 class ParallelStart:
@@ -41,5 +41,7 @@ class ParallelStart:
 
 
 def _another_was_ready(evidence: Evidence) -> bool:
-    """Whether a call of the same conversation had been answered in time: then its state was there to be read."""
-    return any(one.answered and not overlap(one, evidence.call) for one in evidence.earlier)
+    """Whether nothing was served though an earlier call of the conversation had been answered in time."""
+    return served_nothing(evidence.call) and any(
+        one.answered and not overlap(one, evidence.call) for one in evidence.earlier
+    )
