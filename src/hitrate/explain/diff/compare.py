@@ -23,6 +23,9 @@ _LONGEST_VALUE = 4000
 
 _MOST_NAMES = 20
 
+_LONGEST_FRONT = 2000
+"""Code points in front of a difference: enough to reach the heading of most sections."""
+
 
 class Comparison(Struct, frozen=True, kw_only=True):
     """`divergence` is None where one prompt is the start of the other; `relation` says which.
@@ -114,6 +117,8 @@ def _continues(was: Unit, now: Unit, ends: tuple[bool, bool]) -> bool:
             continue
         if short.signature == long.signature[:count]:
             return True
+        was.place_pieces()
+        now.place_pieces()
         last, same = short.rendered[-1], long.rendered[count - 1]
         if (
             short.signature[:-1] == long.signature[: count - 1]
@@ -182,6 +187,7 @@ def _divergence(spot: Spot, old: Request, new: Request, index: int, common: int)
         cacheable_share=in_front / new.characters if new.characters else 0.0,
         value_was=_whole(spot, spot.was),
         value_now=_whole(spot, spot.now),
+        front=_front(spot),
         names=names[:_MOST_NAMES],
         words=sentence(found),
     )
