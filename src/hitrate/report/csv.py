@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 from typing import TextIO
 
-from hitrate.report.columns import Value, records
+from hitrate.report import kinds
 from hitrate.report.escape import escape_csv
+from hitrate.report.kinds import Value
 
 
 def render(value: Value, out: TextIO) -> None:
-    sheet = records(value)
+    sheet = kinds.of(value).records(value)
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(column.key for column in sheet.columns)
     for row in sheet.rows:

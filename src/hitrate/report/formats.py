@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from hitrate.errors import UsageError
 
 if TYPE_CHECKING:
-    from hitrate.report.columns import Value
+    from hitrate.report.kinds import Value
 
 FORMATS = ("table", "json", "csv", "markdown", "html")
 

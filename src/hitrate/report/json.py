@@ -8,24 +8,13 @@ from typing import Any, TextIO
 
 import msgspec
 
-from hitrate.core.comparison import REASONS, Comparison
-from hitrate.core.cost import CostReport
-from hitrate.core.listings import Diagnosis, ModelList, TargetList
-from hitrate.core.results import SCHEMA_VERSION, STATES, BenchResult, TestResult
-from hitrate.logs.store import RunList
-from hitrate.report.columns import Value
+from hitrate.core.comparison import REASONS
+from hitrate.core.results import SCHEMA_VERSION, STATES
+from hitrate.report import kinds
 from hitrate.report.escape import escape_json
+from hitrate.report.kinds import Value
 
-TYPES = {
-    "test": TestResult,
-    "bench": BenchResult,
-    "compare": Comparison,
-    "models": ModelList,
-    "targets": TargetList,
-    "doctor": Diagnosis,
-    "runs": RunList,
-    "cost": CostReport,
-}
+TYPES = {name: kinds.named(name).TYPE for name in kinds.names()}
 
 _SHARES = frozenset({"hit_rate", "hit_rate_a", "hit_rate_b"})
 

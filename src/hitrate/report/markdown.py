@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from hitrate.core.results import TestResult
-from hitrate.report import words
-from hitrate.report.columns import Column, Sheet, Value, is_folded, sheets
+from hitrate.report import kinds
+from hitrate.report.columns import Column, Sheet
 from hitrate.report.escape import escape_markdown
+from hitrate.report.kinds import Value
 
 
 def render(value: Value, out: TextIO) -> None:
     """A heading, one table a sheet, and the sentences as a list. Predicted figures are in italics."""
-    out.write(f"### {escape_markdown(words.title(value))}\n")
-    for sheet in sheets(value):
+    kind = kinds.of(value)
+    out.write(f"### {escape_markdown(kind.title(value))}\n")
+    for sheet in kind.sheets(value):
         out.write("\n")
         _write_sheet(sheet, out)
     out.write("\n")
-    if isinstance(value, TestResult) and is_folded(value):
-        out.write(f"- {len(value.turns):,} calls folded to one line a turn; `--csv` lists every call\n")
-    for line in words.lines(value):
+    if folded := kinds.folded_calls(value):
+        out.write(f"- {folded:,} calls folded to one line a turn; `--csv` lists every call\n")
+    for line in kind.lines(value):
         label = "**Warning:** " if line.kind == "warning" else ""
         out.write(f"- {label}{escape_markdown(line.text)}\n")
 

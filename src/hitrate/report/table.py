@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hitrate.core.results import TestResult
-from hitrate.report import words
-from hitrate.report.columns import Column, Sheet, Value, is_folded, sheets
+from hitrate.report import kinds
+from hitrate.report.columns import Column, Sheet
 from hitrate.report.escape import escape_line
+from hitrate.report.kinds import Value
 
 STATE_STYLES = {
     "hit": "green",
@@ -35,6 +35,7 @@ _GAP = 2
 
 def render(value: Value, out: TextIO, *, width: int | None = None) -> None:
     """Draw to `out`. `width` is that of the terminal unless it is given; without a terminal 80."""
+    kind = kinds.of(value)
     screen = Console(file=out, highlight=False, markup=False, emoji=False)
     width = width or screen.width
     drawn = io.StringIO()
@@ -48,14 +49,14 @@ def render(value: Value, out: TextIO, *, width: int | None = None) -> None:
         force_terminal=screen.is_terminal,
         no_color=screen.no_color,
     )
-    console.print(Text(escape_line(words.title(value)), style="bold"))
-    for sheet in sheets(value):
+    console.print(Text(escape_line(kind.title(value)), style="bold"))
+    for sheet in kind.sheets(value):
         console.print()
         _print_sheet(console, sheet, width)
     console.print()
-    if isinstance(value, TestResult) and is_folded(value):
-        console.print(Text(f"{len(value.turns):,} calls folded to one line a turn; --csv lists every call"))
-    for line in words.lines(value):
+    if folded := kinds.folded_calls(value):
+        console.print(Text(f"{folded:,} calls folded to one line a turn; --csv lists every call"))
+    for line in kind.lines(value):
         label = "warning: " if line.kind == "warning" else ""
         console.print(Text(label + escape_line(line.text), style=LINE_STYLES.get(line.kind, "")))
     # Rich leaves trailing blanks, and an old terminal may not know every sign.
