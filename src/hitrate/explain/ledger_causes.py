@@ -15,7 +15,6 @@ class Shortfall(Struct, frozen=True, kw_only=True):
 
     expected_tokens: int
     cached_tokens: int
-    lost_tokens: int
     against: int
     """The call that left it."""
     idle_s: float | None
@@ -24,8 +23,8 @@ class Shortfall(Struct, frozen=True, kw_only=True):
     compacted: bool = False
     settings: tuple[str, ...] = ()
     """What changed in between, each with both values."""
-    failed_calls: int = 0
-    """Calls in between that ended without token counts."""
+    after_failure: bool = False
+    """A call in between ended without token counts."""
 
     @property
     def extent(self) -> str:
@@ -119,13 +118,11 @@ class AbortedTurn:
     reports: ClassVar[tuple[str, ...]] = ("earendil-works/pi#6427",)
 
     def recognise(self, shortfall: Shortfall) -> Recognised | None:
-        if not shortfall.failed_calls:
+        if not shortfall.after_failure:
             return None
-        calls = "a call" if shortfall.failed_calls == 1 else f"{shortfall.failed_calls} calls"
         return Recognised(
             confidence="possible",
-            summary=f"{shortfall.extent}, after {calls} aborted or failed in between. "
-            "Nothing else is visible in this log.",
+            summary=f"{shortfall.extent}, after a call that was aborted or failed; nothing else shows in this log.",
             advice="Record the requests themselves to see whether what is sent again after an aborted call differs.",
             ruled_out=_all_but_failures(shortfall),
         )
