@@ -76,6 +76,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     session: str | None = None
     vendor: str | None = None
     """What the vendor's own diagnosis says of it, and whether it agrees; None where the log has none."""
+    line: int | None = None
+    """Line of the log, from 1, that holds `call`; None where the log is no lines of calls."""
+    against_line: int | None = None
 
 
 class LabelSum(Struct, frozen=True, kw_only=True):
@@ -112,6 +115,19 @@ class SessionWaterfall(Struct, frozen=True, kw_only=True):
     waterfall: Waterfall
 
 
+class CallRate(Struct, frozen=True, kw_only=True):
+    """What one call was served, as reported."""
+
+    call: int
+    session: str
+    prompt_tokens: int | None
+    hit_rate: float | None
+
+
+MOST_CALL_RATES = 1000
+"""Calls of a log whose hit rates a report lists one by one."""
+
+
 class RecordSums(Struct, frozen=True, kw_only=True):
     read: int
     used: int
@@ -135,5 +151,7 @@ class ExplainReport(Struct, frozen=True, kw_only=True):
     """The dearest first."""
     waterfall: Waterfall
     by_session: tuple[SessionWaterfall, ...] = ()
+    by_call: tuple[CallRate, ...] = ()
+    """The first `MOST_CALL_RATES` calls."""
     notes: tuple[str, ...] = ()
     """What was assumed, and what cannot be told from this log."""
