@@ -60,8 +60,9 @@ def argument(server: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def slots(facts: Facts) -> int | None:
-    """How many sequences the engine holds at once; None where the log does not say."""
-    return _count(facts.server.get("slots")) or _count(argument(facts.server, _SLOTS))
+    """How many sequences the engine holds at once; None where the log does not say. Ollama's default is one."""
+    stated = _count(facts.server.get("slots")) or _count(argument(facts.server, _SLOTS))
+    return 1 if stated is None and "ollama" in str(facts.server.get("engine", "")).lower() else stated
 
 
 def without_host_cache(facts: Facts) -> bool | None:

@@ -36,6 +36,12 @@ _RULE_OF = {"ollama": "llama.cpp-2026-10", "mlx": "longest-prefix", "deepseek": 
 _BY_MODEL = (("deepseek-chat", "deepseek"), ("deepseek-reasoner", "deepseek"), ("moonshot-", "moonshot"))
 """Ids that a vendor uses for its own service alone; open models' own names are sold by many."""
 
+_PASS_THROUGH = frozenset({"openrouter"})
+"""Targets that hand a request to the vendor of its model, whose rule then holds."""
+
+_SEEN_TO_WORK = {"deepinfra": "the header x-session-affinity"}
+"""Knobs that users found (https://github.com/weave-os/router/pull/275) and the vendor does not document."""
+
 _DEEPSEEK_STEP = 64
 """Tokens, by the announcement of August 2024 (https://api-docs.deepseek.com/news/news0802)."""
 
@@ -89,18 +95,24 @@ def _target(target: str, dialect: str, model: str | None, server: Mapping[str, A
         return named
     if dialect == "llamacpp-completion" or timings:
         return "llamacpp"
-    lowered = (model or "").rpartition("/")[2].lower()
-    for start, seller in _BY_MODEL:
-        if lowered.startswith(start):
-            return seller
-    seller = provider_of(model) if model else None
+    seller = _seller(model)
     if dialect == "bedrock-converse":
         return "bedrock"
     if dialect == "gemini-generate":
         return "gemini"
-    if dialect == "anthropic-messages" and (model is None or "claude" in lowered):
+    if dialect == "anthropic-messages" and (model is None or "claude" in model.lower()):
         return "anthropic"
     return seller if seller in presets.all_names() else None
+
+
+def _seller(model: str | None) -> str | None:
+    """Who alone sells a model of that name, with or without the vendor in front of it ("anthropic/claude-...")."""
+    if model is None:
+        return None
+    lowered = model.rpartition("/")[2].lower()
+    return next(
+        (one for start, one in _BY_MODEL if lowered.startswith(start)), provider_of(model) or provider_of(lowered)
+    )
 
 
 def _rule(
@@ -111,6 +123,8 @@ def _rule(
             return RULE_SETS["longest-prefix"]
         return None
     rule_name = known.rule_set_for(model) or _RULE_OF.get(name or "")
+    if rule_name is None and name in _PASS_THROUGH and (seller := _seller(model)) is not None:
+        rule_name = presets.load(seller).rule_set_for(model)
     return RULE_SETS.get(rule_name) if rule_name else None
 
 
@@ -152,6 +166,8 @@ def _affinity(name: str | None, known: presets.Target | None, dialect: str, serv
         return knob.name if knob.place == "body" else f"the header {knob.name}"
     if name in ("vllm", "sglang", "dynamo"):
         return _ROUTED
+    if name in _SEEN_TO_WORK:
+        return _SEEN_TO_WORK[name]
     if name in OWN_MACHINES or name in ("anthropic", "bedrock", "gemini", "deepseek", "dashscope", "minimax"):
         return None
     if name is None and not server and dialect in ("openai-chat", "openai-responses"):

@@ -57,7 +57,7 @@ def concerns(pointer: str, names: Collection[str]) -> bool:
 def changes(
     before: Sequence[Setting], now: Sequence[Setting], names: Collection[str] | None = None, but: Collection[str] = ()
 ) -> list[Change]:
-    """The settings that two calls differ in, in the later one's order; only those of `names`, none of those of `but`."""
+    """The settings that two calls differ in, in the later one's order; those of `names`, none of those of `but`."""
     old = {setting.pointer: setting.value for setting in before}
     new = {setting.pointer: setting.value for setting in now}
     differing = [

@@ -35,8 +35,7 @@ class MarkerLifetimeChanged:
         return Recognised(
             confidence="likely",
             summary=f"The lifetime asked for changed from {_said(was)} to {_said(now)}; the text is the same.",
-            advice='Send the same "ttl" at every marker in all requests of a conversation; a lifetime left out counts as '
-            "five minutes.",
+            advice='Send the same "ttl" at every marker of a conversation; a lifetime left out counts as five minutes.',
             ruled_out=ruled_out(evidence),
             pointer=pointer,
             was=_said(was),
