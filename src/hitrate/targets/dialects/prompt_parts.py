@@ -22,26 +22,34 @@ def parts_of(prompt: CanonicalPrompt) -> tuple[Part, ...]:
     for marker in prompt.markers:
         marks.setdefault(marker.after, []).append(marker.ttl)
     parts: list[Part] = []
-    open_part: _OpenPart | None = None
-    for number, segment in enumerate(prompt.segments):
-        tokens = segment.pointer.split("/", 5)
-        # Tools and schemas are parts each.
-        place = number if segment.kind in ("tools", "schema") else _place(tokens)
-        if open_part is None or place != open_part.place:
-            if open_part is not None:
-                parts.append(open_part.close())
-            open_part = _OpenPart(place, segment.kind)
-        open_part.add(segment, _block(tokens), marks.get(number, ()))
-    if open_part is not None:
-        parts.append(open_part.close())
+    number = 0
+    for segments in segments_of_parts(prompt):
+        part = _OpenPart(segments[0].kind)
+        for segment in segments:
+            part.add(segment, _block(segment.pointer.split("/", 5)), marks.get(number, ()))
+            number += 1
+        parts.append(part.close())
     return tuple(parts)
+
+
+def segments_of_parts(prompt: CanonicalPrompt) -> list[list[Segment]]:
+    """The segments of each part, in the order of the parts."""
+    found: list[list[Segment]] = []
+    open_place: object = None
+    for number, segment in enumerate(prompt.segments):
+        # Tools and schemas are parts each.
+        place = number if segment.kind in ("tools", "schema") else _place(segment.pointer.split("/", 5))
+        if not found or place != open_place:
+            found.append([])
+            open_place = place
+        found[-1].append(segment)
+    return found
 
 
 class _OpenPart:
     """A part to which segments are added."""
 
-    def __init__(self, place: object, kind: str) -> None:
-        self.place = place
+    def __init__(self, kind: str) -> None:
         self._kind = kind
         self._digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
         self._block: object = self

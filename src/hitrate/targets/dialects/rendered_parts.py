@@ -50,16 +50,20 @@ _IDS = re.compile(r"(?:-?\d+ )+")
 
 def rendered_parts(prompt: CanonicalPrompt) -> tuple[Part, ...]:
     """Every part is one block; there are no markers on this wire. Images are parts each."""
-    parts: list[Part] = []
+    return tuple(text_part(kind, text) for kind, text in rendered_pieces(prompt))
+
+
+def rendered_pieces(prompt: CanonicalPrompt) -> list[tuple[str, str]]:
+    """Kind and text of each part."""
+    pieces: list[tuple[str, str]] = []
     for is_image, group in groupby(prompt.segments, key=lambda segment: segment.kind == "image"):
         segments = list(group)
         if is_image:
-            parts.extend(text_part(one.kind, one.text) for one in segments)
+            pieces.extend((one.kind, one.text) for one in segments)
             continue
         text = "".join(one.text for one in segments)
-        pieces = _ids(text) if _IDS.fullmatch(text) else _turns(text)
-        parts.extend(text_part(kind, piece) for kind, piece in pieces)
-    return tuple(parts)
+        pieces.extend(_ids(text) if _IDS.fullmatch(text) else _turns(text))
+    return pieces
 
 
 def _turns(text: str) -> list[tuple[str, str]]:

@@ -22,8 +22,8 @@ from hitrate.core.prompt import CanonicalPrompt, Part, Setting, Sketch
 from hitrate.core.recent import Recent
 from hitrate.targets.dialects import dialect as dialect_named
 from hitrate.targets.dialects.interface import Dialect
-from hitrate.targets.dialects.prompt_parts import parts_of, text_part, with_marks
-from hitrate.targets.dialects.rendered_parts import rendered_parts
+from hitrate.targets.dialects.prompt_parts import parts_of, segments_of_parts, text_part, with_marks
+from hitrate.targets.dialects.rendered_parts import rendered_parts, rendered_pieces
 from hitrate.targets.dialects.settings import header_settings, settings_of
 
 REMEMBERED = 1 << 15
@@ -124,6 +124,13 @@ def sketch_of(prompt: CanonicalPrompt, dialect: str, body: Mapping[str, Any]) ->
     """The sketch of a prompt that was read from `body`, which is given decoded."""
     parts = rendered_parts(prompt) if dialect == "llamacpp-completion" else parts_of(prompt)
     return Sketch(parts, *settings_of(body, dialect), prompt.affinity)
+
+
+def texts_of_parts(prompt: CanonicalPrompt, dialect: str) -> list[str]:
+    """The text of each part of the prompt's sketch."""
+    if _ELSEWHERE.get(dialect, dialect) == "llamacpp-completion":
+        return [text for _, text in rendered_pieces(prompt)]
+    return ["".join(segment.text for segment in segments) for segments in segments_of_parts(prompt)]
 
 
 def _with_headers(found: Sketch, headers: Mapping[str, str]) -> Sketch:
