@@ -71,7 +71,7 @@ class IdleTime:
     verdict: ClassVar[Verdict] = "expiry"
     voice: ClassVar[Voice] = "yours to change"
     about: ClassVar[str] = "More time passed between two calls than an unused entry is kept."
-    reports: ClassVar[tuple[str, ...]] = ("earendil-works/pi#6427",)
+    reports: ClassVar[tuple[str, ...]] = ("rossoctl/context-guru#86", "earendil-works/pi#6427")
 
     def recognise(self, shortfall: Shortfall) -> Recognised | None:
         if shortfall.idle_s is None or shortfall.idle_s <= shortfall.lifetime_s:
@@ -115,7 +115,7 @@ class AbortedTurn:
     verdict: ClassVar[Verdict] = "unknown"
     voice: ClassVar[Voice] = "observation"
     about: ClassVar[str] = "Nothing shows in the log but a call just before it that was aborted or failed."
-    reports: ClassVar[tuple[str, ...]] = ("earendil-works/pi#6427",)
+    reports: ClassVar[tuple[str, ...]] = ()
 
     def recognise(self, shortfall: Shortfall) -> Recognised | None:
         if not shortfall.after_failure:

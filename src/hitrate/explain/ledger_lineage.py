@@ -2,8 +2,9 @@
 
 A call leaves for the next one what it read from the cache and wrote to it; where a vendor caches by itself and reports
 no writes, its whole prompt in steps. In transcripts of real agents on Anthropic the next call reads exactly that, or
-nothing. A prompt that became shorter is a rewind, a compaction or another conversation, and one that grew by less than
-the reply to it is another conversation that resembles it.
+nothing (852 of 858 calls of https://github.com/badlogic/pi-mono, packages/coding-agent/test/fixtures). A prompt that
+became shorter is a rewind, a compaction or another conversation, and one that grew by less than the reply to it is
+another conversation that resembles it.
 """
 
 from __future__ import annotations
