@@ -27,8 +27,8 @@ OPUS = Price(
 
 COMPACTION = Happening(kind="compaction")
 ABORTED = Happening(kind="aborted")
-THINKING = Happening(kind="setting", detail="thinking level: off to high")
-MODEL_AND_BACK = Happening(kind="setting", detail="model: opus to sonnet to opus")
+THINKING = Happening(kind="setting", detail="thinking level off -> high")
+MODEL_AND_BACK = Happening(kind="setting", detail="model opus -> opus-4")
 GONE = None
 """A call that was aborted before its usage came."""
 
@@ -193,7 +193,7 @@ def test_another_model_goes_on_with_the_conversation_and_the_first_one_is_found_
     sonnet = {"model": "sonnet"}
     calls = session(*GROWING, (LOST, sonnet), ((12_000, 11_490, 500), sonnet), (12_500, 10_990, 1_500))
     assert losses(calls) == [("parameter-change", [3], 10_990)]
-    assert "model: opus to sonnet" in ledger_of(calls).findings()[0].summary
+    assert "model opus -> sonnet" in ledger_of(calls).findings()[0].summary
 
 
 def test_side_calls_on_a_small_model_are_no_change_of_the_model():

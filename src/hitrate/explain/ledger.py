@@ -128,7 +128,7 @@ def _shortfall(served: Served, before: Conversation) -> Shortfall:
     # Of the model counts which one answered: one that was chosen and left again is no change.
     settings = [detail for detail in settings if not detail.lower().startswith("model")]
     if before.model != model:
-        settings.append(f"model: {before.model} to {model}")
+        settings.append(f"model {before.model} -> {model}")
     idle_s = None if served.at is None or before.at is None else max(served.at - before.at, 0.0)
     return Shortfall(
         expected_tokens=before.left_tokens,
