@@ -22,14 +22,11 @@ class AffinityIgnored:
     )
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
-        call = evidence.call
-        if (
-            call.affinity is None
-            or has_slots(evidence.facts)
-            or any(before.affinity != after.affinity for before, after in steps(evidence))
-        ):
-            return None
         if lost_in_conversation(evidence) is None or warm_by_time(evidence):
+            return None
+        if evidence.call.affinity is None or has_slots(evidence.facts):
+            return None
+        if any(before.affinity != after.affinity for before, after in steps(evidence)):
             return None
         hits, misses = hits_and_misses(evidence)
         if not hits or not misses:

@@ -42,7 +42,6 @@ class CachingSwitchedOff:
             summary=f"Nothing is reused because {what}.",
             advice="Leave it out: prefix caching is on by default.",
             ruled_out=ruled_out(evidence),
-            pointer=asked,
         )
 
 

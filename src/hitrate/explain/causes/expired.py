@@ -42,9 +42,11 @@ class Expired:
     )
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
+        if lost_in_conversation(evidence) is None or warm_by_time(evidence):
+            return None
         touched = last_touch(evidence)
         gap = gap_s(touched, evidence.call)
-        if touched is None or gap is None or lost_in_conversation(evidence) is None or warm_by_time(evidence):
+        if touched is None or gap is None:
             return None
         left = left_by(touched, evidence.facts)
         if left is not None and (evidence.call.usage.cached_tokens or 0) >= left - noise_tokens(evidence):

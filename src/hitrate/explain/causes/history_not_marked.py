@@ -49,7 +49,6 @@ class HistoryNotMarked:
             "full.",
             advice="Put a marker on the last block of the newest message and move it forward with each call.",
             ruled_out=ruled_out(evidence),
-            pointer=place,
         )
 
 

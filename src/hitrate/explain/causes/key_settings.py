@@ -20,7 +20,9 @@ from hitrate.explain.signs import (
 
 MODEL = frozenset({"model", "modelId"})
 SALT = frozenset({"cache_salt", "extra_key", "prompt_cache_isolation_key", "cache_isolation_key"})
-ADAPTER = frozenset({"lora", "lora_name", "lora_path", "lora_id", "adapter", "adapter_id", "adapters"})
+ADAPTER = frozenset(
+    {"lora", "lora_name", "lora_path", "lora_id", "lora_request", "adapter", "adapter_id", "adapter_name", "adapters"}
+)
 EFFORT = frozenset(
     {
         "effort",
@@ -35,7 +37,7 @@ EFFORT = frozenset(
     }
 )
 TOOL_CHOICE = frozenset({"tool_choice", "toolChoice", "tool_config", "toolConfig"})
-BETA = frozenset({"anthropic-beta:", "openai-beta:", "anthropic-version:", "anthropic_beta"})
+BETA = frozenset({"anthropic-beta:", "openai-beta:", "anthropic-version:", "anthropic_beta", "betas"})
 NAMED = MODEL | SALT | ADAPTER | EFFORT | TOOL_CHOICE | BETA
 
 
@@ -50,8 +52,11 @@ class Change(NamedTuple):
 
 
 def concerns(pointer: str, names: Collection[str]) -> bool:
-    """Whether the pointer of a setting leads to, or through, a member of one of these names."""
-    return any(step in names for step in pointer.strip("/").split("/"))
+    """Whether the pointer of a setting leads to, or through, a member of one of these names; of a header, a word."""
+    steps = pointer.strip("/").split("/")
+    if pointer.endswith(":"):
+        steps += pointer.rstrip(":").split("-")
+    return any(step in names for step in steps)
 
 
 def changes(
@@ -84,34 +89,37 @@ def key_change(
     call, before = evidence.call, evidence.before
     if before is None or evidence.divergence is not None or evidence.pair.relation not in SAME_CONVERSATION:
         return []
-    settings = (lambda one: (*one.key, *one.others)) if among_others else (lambda one: one.key)
-    found = changes(settings(before), settings(call), names, but)
+    now, was = _settings(call, among_others), _settings(before, among_others)
+    found = changes(was, now, names, but)
     if not found or not call.answered or not before.answered or warm_by_time(evidence):
         return []
+    same = _known_before(evidence, among_others)
     if call.usage.cached_tokens is None:
-        return found if not _known_before(evidence) else []
-    if lost(evidence) is None or not _lost_by_key(evidence):
-        return []
-    return found
+        return found if same is None else []
+    return found if lost(evidence) is not None and _lost_by_key(evidence, same) else []
 
 
-def _lost_by_key(evidence: Evidence) -> bool:
-    """Whether what was served is no more than what calls with this very key left.
+def _settings(call: Seen, among_others: bool) -> tuple[Setting, ...]:
+    return (*call.key, *call.others) if among_others else call.key
+
+
+def _known_before(evidence: Evidence, among_others: bool) -> Seen | None:
+    """The newest earlier call of the conversation with the call's own settings."""
+    now = _settings(evidence.call, among_others)
+    same = (one for one in reversed(evidence.earlier) if one.answered and _settings(one, among_others) == now)
+    return next(same, None)
+
+
+def _lost_by_key(evidence: Evidence, same: Seen | None) -> bool:
+    """Whether calls with this very key left little of what the text would allow, and no more than that was served.
 
     A change may spare the front: of a tool choice or a thought budget, say, only the messages are read anew.
     """
-    reusable = evidence.reusable_tokens or 0
-    same = _known_before(evidence)
-    if same is not None:
-        left = left_by(same, evidence.facts) or 0
-        return left < 0.5 * reusable and (evidence.call.usage.cached_tokens or 0) <= left + noise_tokens(evidence)
-    return served_nothing(evidence.call) or (evidence.lost_tokens or 0) >= noise_tokens(evidence)
-
-
-def _known_before(evidence: Evidence) -> Seen | None:
-    """The newest earlier call of the conversation with the call's own key."""
-    same = (one for one in reversed(evidence.earlier) if one.answered and one.key == evidence.call.key)
-    return next(same, None)
+    if same is None:
+        return True
+    left = left_by(same, evidence.facts) or 0
+    served = evidence.call.usage.cached_tokens or 0
+    return left < 0.5 * (evidence.reusable_tokens or 0) and served <= left + noise_tokens(evidence)
 
 
 def switched(evidence: Evidence, found: Sequence[Change], what: str, advice: str) -> Recognised:

@@ -31,7 +31,6 @@ class LifetimesOutOfOrder:
             summary=f"Marker {place + 1} of {len(asked)} asks for a longer lifetime than the one before it; the "
             f"request was refused with status {call.status}.",
             advice='Put the markers with "ttl": "1h" in front of those with five minutes.',
-            pointer=evidence.markers[place].pointer if len(evidence.markers) == len(asked) else None,
             was=call.marks[place - 1].ttl,
             now=call.marks[place].ttl,
         )

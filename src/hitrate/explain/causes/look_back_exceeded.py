@@ -34,12 +34,10 @@ class LookBackExceeded:
             return None
         found = longest_found(call.marks, entries, look_back)
         served = "nothing" if found is None else f"the entry at block {found.blocks}"
-        place = evidence.markers[-1].pointer if evidence.markers else None
         return Recognised(
             confidence="certain" if missed.blocks > look_back + 1 else "likely",
             summary=f"{missed.blocks} blocks were added between the last entry (block {missed.entry.blocks}) and the "
             f"next marker; a marker looks back {look_back} blocks at most, so {served} was found instead.",
             advice="Keep a second marker on the tail of the previous request, or join the many small blocks into one.",
             ruled_out=ruled_out(evidence),
-            pointer=place,
         )

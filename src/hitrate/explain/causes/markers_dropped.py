@@ -26,7 +26,6 @@ class MarkersDropped:
             return None
         if lost_in_conversation(evidence) is None or not served_nothing(call):
             return None
-        pointer = evidence.markers_before[-1].pointer if evidence.markers_before else None
         return Recognised(
             confidence="certain",
             summary=f"Request {before.index} carries {len(before.marks)} cache markers and this one none, so it "
@@ -34,5 +33,4 @@ class MarkersDropped:
             advice="Look for what takes the markers off on this path (streaming, a retry, another route) and set them "
             "there, too.",
             ruled_out=ruled_out(evidence),
-            pointer=pointer,
         )

@@ -43,5 +43,4 @@ class MarkersNotRead:
             "read.",
             advice=f"On {wire} write {own}." if own else "Leave them out, and ask what your provider reads instead.",
             ruled_out=ruled_out(evidence),
-            pointer=first,
         )

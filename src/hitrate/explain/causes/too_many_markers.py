@@ -28,12 +28,10 @@ class TooManyMarkers:
         refused = call.status is not None and 400 <= call.status < 500
         if not refused and call.answered and (call.usage.cached_tokens or 0) > 0:
             return None
-        extra = evidence.markers[most].pointer if len(evidence.markers) > most else None
         return Recognised(
             confidence="certain" if refused else "likely",
             summary=f"{len(call.marks)} markers where {most} are allowed"
             + (f"; the request was refused with status {call.status}." if refused else "."),
             advice="Drop the oldest markers inside the messages; keep the one behind tools or system and the one on "
             "the newest message.",
-            pointer=extra,
         )

@@ -33,8 +33,6 @@ class TooShort:
             return None
         if evidence.divergence is not None or evidence.pair.relation not in WHOLE_TEXT or warm_by_time(evidence):
             return None
-        if any(not _untouched(one) for one in (*evidence.earlier, before, call, *evidence.later) if one.answered):
-            return None
         minimum = facts.minimum_tokens
         if prompt < minimum:
             what, size = "The prompt", prompt
@@ -44,7 +42,8 @@ class TooShort:
             what, size = "What is marked of the prompt", _marked_tokens(call, prompt)
         else:
             return None
-        if not _worth_saying(evidence, prompt):
+        calls = (*evidence.earlier, before, call, *evidence.later)
+        if not all(_untouched(one) for one in calls if one.answered) or not _worth_saying(evidence, prompt):
             return None
         block = size < facts.granularity and minimum == facts.granularity
         unit = "one block of this engine" if block else f"the minimum of {call.model or 'this model'}"

@@ -36,8 +36,10 @@ class WriteDelay:
     )
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
+        if lost_in_conversation(evidence) is None or warm_by_time(evidence):
+            return None
         gap = gap_s(evidence.before, evidence.call)
-        if gap is None or gap > _LONGEST_S or lost_in_conversation(evidence) is None or warm_by_time(evidence):
+        if gap is None or gap > _LONGEST_S:
             return None
         behind = _one_turn_behind(evidence)
         if not behind and not _only_quick_ones_missed(evidence, gap):
