@@ -1,0 +1,343 @@
+"""From the calls of a log to what is wrong with them: pairs each call, finds the cause of each loss, adds up its price.
+
+A change of the text is judged when the call is read, with both bodies at hand. Losses of calls whose text only grew are
+judged when the whole log was read: whether hits come and go, or never come, does not show before.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from hitrate.core.findings import Finding, SessionWaterfall, Waterfall
+from hitrate.core.model import Call
+from hitrate.core.money import Price
+from hitrate.core.prompt import CanonicalPrompt, Sketch
+from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
+from hitrate.explain.causes.interface import Cause
+from hitrate.explain.causes.text_breaks import TEXT_CAUSES
+from hitrate.explain.diff import first_divergence
+from hitrate.explain.evidence import Divergence, Evidence, Facts, Mark, Pair, Recognised, Seen
+from hitrate.explain.grouping import Findings
+from hitrate.explain.labels import LABEL_OF, label_tokens
+from hitrate.explain.ledger import Ledger
+from hitrate.explain.pairing import Pairing
+from hitrate.explain.vendor_diagnosis import vendor_says
+from hitrate.explain.waterfall import Paid, Waterfalls, is_lost
+
+SERVED_PAST = 0.5
+"""A change in front of text of which more than this share was served is no change of the prompt: the engine does not
+render what differs (an id, say)."""
+
+ODD_TOKENS = 16
+"""Tokens that a template or a vendor adds or leaves out around what was sent."""
+
+_WINDOW = 256
+"""Calls around a loss that a cause may look at."""
+
+_BREAKS = frozenset({"rewrite", "summary"})
+_APART = frozenset({"first", "side"})
+_WHOLE = frozenset({"append", "repeat"})
+
+
+class Sources(NamedTuple):
+    """What the layers above give: the wire formats, the bodies, the rules and the prices.
+
+    `sketch`, `canonical` and `texts` (of the parts of the sketch) raise ValueError for a body that cannot be read;
+    `body` gives that of an earlier call.
+    """
+
+    sketch: Callable[[Call], Sketch]
+    canonical: Callable[[bytes, str], CanonicalPrompt]
+    texts: Callable[[bytes, str], Sequence[str]]
+    body: Callable[[int], bytes]
+    facts: Callable[[Seen], Facts]
+    price: Callable[[Call], Price | None]
+
+
+class _Account(NamedTuple):
+    """What of a call's prompt could have been served: the numbers its labels come from."""
+
+    reusable_tokens: int
+    """By the text, from the earlier call that agrees longest."""
+    kept_tokens: int = 0
+    """Sent before, behind a break."""
+
+    def lost(self, seen: Seen) -> int | None:
+        """None where cached tokens are not reported."""
+        if seen.usage.cached_tokens is None or seen.usage.accounting_fault:
+            return None
+        return max(0, self.reusable_tokens + self.kept_tokens - seen.usage.cached_tokens)
+
+
+class Judged(NamedTuple):
+    """What the caller may want to know of a call that was added."""
+
+    seen: Seen
+    price: Price | None
+    continues: bool
+    """It goes on with an earlier conversation whose text is whole."""
+
+
+class _Blame(NamedTuple):
+    cause: Cause
+    recognised: Recognised
+    divergence: Divergence | None
+
+
+class Explainer:
+    """Takes the calls of a log in order; `finish` gives what was found."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._pairing = Pairing(self._texts)
+        self._ledger = Ledger()
+        self._seen: list[Seen] = []
+        self._pairs: list[Pair | None] = []
+        self._prices: list[Price | None] = []
+        self._conversations: dict[int, list[int]] = defaultdict(list)
+        self._breaks: dict[int, list[Divergence]] = defaultdict(list)
+        self._suspected: dict[int, _Account] = {}
+        """Calls to be looked at again when the log is at its end."""
+        self._findings = Findings()
+        self._waterfalls = Waterfalls()
+
+    def add(self, call: Call) -> Judged:
+        """Judge one call. ValueError, one line, when its body cannot be read: then it has to be left out."""
+        if not call.body:
+            return self._without_text(call)
+        sketch = self._sources.sketch(call)
+        seen = seen_of(call, len(self._seen), sketch)
+        self._note(seen, self._sources.price(call))
+        pair = self._pairs[seen.index] = self._pairing.add(seen, sketch)
+        self._conversations[seen.conversation].append(seen.index)
+        account = self._account(seen, pair)
+        blame = self._broken(seen, pair, account) if pair.relation in _BREAKS or pair.near is not None else None
+        if blame is not None:
+            self._settle(seen, pair, account, blame)
+        elif self._is_suspect(seen, pair, account):
+            self._suspected[seen.index] = account
+        else:
+            self._settle(seen, pair, account, None)
+        return Judged(seen, self._prices[seen.index], pair.against is not None and pair.relation in _WHOLE)
+
+    def leave_out(self, call: Call) -> Judged:
+        """Count a call whose body cannot be read: its tokens are all new, as far as anyone can tell."""
+        seen = seen_of(call, len(self._seen), None)
+        self._note(seen, self._sources.price(call))
+        self._label(seen, _Account(seen.usage.cached_tokens or 0), None)
+        return Judged(seen, self._prices[seen.index], False)
+
+    def finish(self) -> tuple[list[Finding], Waterfall, tuple[SessionWaterfall, ...]]:
+        """Judge what had to wait for the end of the log."""
+        for index, account in self._suspected.items():
+            seen, pair = self._seen[index], self._pair(index)
+            self._settle(seen, pair, account, self._first(OTHER_CAUSES, self._evidence(seen, pair, account)))
+        self._suspected.clear()
+        findings = [*self._findings.all(), *self._ledger.findings()]
+        findings.sort(key=lambda one: (-(one.lost_usd or 0.0), -(one.lost_tokens or 0), one.call or 0))
+        return findings, self._waterfalls.total(), self._waterfalls.by_session()
+
+    def _note(self, seen: Seen, price: Price | None) -> None:
+        self._seen.append(seen)
+        self._pairs.append(None)
+        self._prices.append(price)
+
+    def _without_text(self, call: Call) -> Judged:
+        seen = seen_of(call, len(self._seen), None)
+        price = self._sources.price(call)
+        self._note(seen, price)
+        labels = self._ledger.add(seen.index, call, price=price, facts=self._sources.facts(seen))
+        self._waterfalls.add(seen.index, seen.usage, labels, price=price, session=seen.session or "#1")
+        return Judged(seen, price, False)
+
+    def _texts(self, index: int) -> Sequence[str]:
+        return self._sources.texts(self._sources.body(index), self._seen[index].dialect)
+
+    def _pair(self, index: int) -> Pair:
+        pair = self._pairs[index]
+        assert pair is not None
+        return pair
+
+    def _account(self, seen: Seen, pair: Pair) -> _Account:
+        reusable = 0
+        if pair.best is not None and pair.relation not in _APART:
+            reusable = _tokens(self._seen[pair.best], seen, pair.best_characters)
+        kept = 0
+        if pair.relation in _BREAKS and pair.shared_characters + pair.kept_characters > pair.best_characters:
+            kept = _tokens(None, seen, pair.shared_characters + pair.kept_characters - pair.best_characters)
+        return _Account(reusable, kept)
+
+    def _is_suspect(self, seen: Seen, pair: Pair, account: _Account) -> bool:
+        """Cheap, and rather too often yes than no: the causes look closer."""
+        if not seen.answered:
+            return bool(seen.marks)
+        facts = self._sources.facts(seen)
+        if facts.most_marks is not None and len(seen.marks) > facts.most_marks:
+            return True
+        if pair.against is None:
+            return False
+        before = self._seen[pair.against]
+        lost = account.lost(seen)
+        if lost is None:
+            return before.key != seen.key or before.others != seen.others or facts.requires_marks
+        if lost > ODD_TOKENS:
+            return True
+        return facts.requires_marks and (not seen.marks or seen.marks[-1].characters < before.characters)
+
+    def _broken(self, seen: Seen, pair: Pair, account: _Account) -> _Blame | None:
+        """The cause of a change in the text; None where both prompts render alike, or the engine served past it."""
+        against = pair.against if pair.relation in _BREAKS else pair.near
+        if against is None:
+            return None
+        before = self._seen[against]
+        divergence = self._divergence(before, seen)
+        if divergence is None or self._served_past(seen, account):
+            return None
+        evidence = self._evidence(seen, pair, account, before=before, divergence=divergence)
+        blame = self._first(TEXT_CAUSES, evidence)
+        if blame is not None:
+            self._breaks[seen.conversation].append(divergence)
+        return blame
+
+    def _served_past(self, seen: Seen, account: _Account) -> bool:
+        cached = seen.usage.cached_tokens
+        return cached is not None and cached > account.reusable_tokens + max(
+            ODD_TOKENS, SERVED_PAST * account.kept_tokens
+        )
+
+    def _divergence(self, before: Seen, seen: Seen) -> Divergence | None:
+        was, now = self._sources.body(before.index), self._sources.body(seen.index)
+        return first_divergence(
+            self._sources.canonical(was, before.dialect), self._sources.canonical(now, seen.dialect), was, now
+        )
+
+    def _evidence(
+        self,
+        seen: Seen,
+        pair: Pair,
+        account: _Account,
+        *,
+        before: Seen | None = None,
+        divergence: Divergence | None = None,
+    ) -> Evidence:
+        if before is None and pair.against is not None:
+            before = self._seen[pair.against]
+        own = self._conversations[seen.conversation]
+        place = own.index(seen.index)
+        return Evidence(
+            call=seen,
+            before=before,
+            pair=pair,
+            facts=self._sources.facts(seen),
+            divergence=divergence,
+            reusable_tokens=account.reusable_tokens,
+            lost_tokens=account.lost(seen),
+            between=() if before is None else self._seen[before.index + 1 : seen.index][-_WINDOW:],
+            earlier=[self._seen[index] for index in own[max(0, place - _WINDOW) : place]],
+            later=[self._seen[index] for index in own[place + 1 : place + 1 + _WINDOW]],
+            lineage=self._breaks[seen.conversation][-_WINDOW:],
+        )
+
+    def _first(self, causes: Iterable[Cause], evidence: Evidence) -> _Blame | None:
+        for cause in causes:
+            recognised = cause.recognise(evidence)
+            if recognised is not None:
+                return _Blame(cause, recognised, evidence.divergence)
+        return None
+
+    def _settle(self, seen: Seen, pair: Pair, account: _Account, blame: _Blame | None) -> None:
+        """Label the call's tokens and count its finding in."""
+        paid = self._label(seen, account, blame)
+        if blame is None:
+            return
+        lost = [one for one in paid if one.cause == blame.cause.name and is_lost(one.label, one.cause)]
+        amounts = [one.above_cached_usd for one in lost if one.above_cached_usd is not None]
+        self._findings.add(
+            seen.index,
+            pair.against if pair.against is not None else pair.near,
+            blame.cause,
+            blame.recognised,
+            blame.divergence,
+            conversation=seen.conversation,
+            session=self._session(seen),
+            lost_tokens=sum(one.tokens for one in lost) if paid else None,
+            lost_usd=sum(amounts, Decimal(0)) if amounts else None,
+            vendor=vendor_says(
+                seen.diagnosis,
+                verdict=blame.cause.verdict,
+                cause=blame.cause.name,
+                kind=None if blame.divergence is None else blame.divergence.kind,
+            ),
+        )
+
+    def _label(self, seen: Seen, account: _Account, blame: _Blame | None) -> Sequence[Paid]:
+        if seen.usage.prompt_tokens is None:
+            return ()
+        facts = self._sources.facts(seen)
+        verdict = "unknown" if blame is None else blame.cause.verdict
+        labels = label_tokens(
+            prompt_tokens=seen.usage.prompt_tokens,
+            cached_tokens=seen.usage.cached_tokens,
+            reusable_tokens=account.reusable_tokens,
+            kept_tokens=account.kept_tokens if blame is not None else 0,
+            label=LABEL_OF.get(verdict, "routed or evicted"),
+            cause=None if blame is None else blame.cause.name,
+            granularity=facts.granularity,
+            minimum_tokens=facts.minimum_tokens,
+        )
+        price = self._prices[seen.index]
+        return self._waterfalls.add(seen.index, seen.usage, labels, price=price, session=self._session(seen))
+
+    def _session(self, seen: Seen) -> str:
+        return seen.session or f"#{seen.conversation + 1}"
+
+
+def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
+    """The numbers of a call. It was answered unless its status or an error says otherwise."""
+    timing = call.timing
+    sketch = sketch or Sketch(())
+    marks: list[Mark] = []
+    blocks = characters = 0
+    for part in sketch.parts:
+        for block, ttl in part.marks:
+            marks.append(Mark(blocks + block + 1, characters + sum(part.blocks[: block + 1]), ttl))
+        blocks += len(part.blocks)
+        characters += part.characters
+    return Seen(
+        index=index,
+        session=call.session,
+        label=call.label,
+        dialect=call.dialect,
+        target=call.target,
+        model=call.model,
+        at=None if timing is None else timing.at,
+        done=None if timing is None or timing.total_s is None else timing.at + timing.total_s,
+        ttft_s=None if timing is None else timing.ttft_s,
+        answered=(call.status is None or call.status < 400) and call.error is None,
+        status=call.status,
+        usage=call.usage,
+        key=sketch.key,
+        others=sketch.others,
+        affinity=sketch.affinity,
+        parts=len(sketch.parts),
+        blocks=blocks,
+        characters=characters,
+        marks=tuple(marks),
+        happenings=call.happenings,
+        diagnosis=call.diagnosis,
+    )
+
+
+def _tokens(earlier: Seen | None, seen: Seen, characters: int) -> int:
+    """Tokens of the first `characters` of a prompt: by the count of the earlier prompt that has them, else its own.
+
+    Equal to that count where the earlier prompt stands in this one as a whole.
+    """
+    for one in (earlier, seen):
+        if one is not None and one.usage.prompt_tokens is not None and one.characters:
+            share = min(1.0, characters / one.characters)
+            return min(round(one.usage.prompt_tokens * share), seen.usage.prompt_tokens or one.usage.prompt_tokens)
+    return 0

@@ -1,0 +1,211 @@
+"""A log explained: its calls read, sketched, priced and judged. The one way that commands and tests take.
+
+The explainer itself is pure; here are the wire formats, the rules of vendors and engines, the prices, and a temporary
+file for the bodies of earlier calls.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from hitrate.caches.rules import describe
+from hitrate.core.cost import Quote
+from hitrate.core.findings import ExplainReport, Finding, RecordSums
+from hitrate.core.model import Call, Usage
+from hitrate.core.money import Price
+from hitrate.core.prompt import CanonicalPrompt, Sketch
+from hitrate.core.records import RecordCount, Records
+from hitrate.explain.evidence import Facts, Seen
+from hitrate.explain.explainer import Explainer, Sources
+from hitrate.explain.pricing import Pricing
+from hitrate.explain.reporting import Reporting
+from hitrate.logs.archive import BodyArchive
+from hitrate.targets.dialects import dialect as dialect_named
+from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
+from hitrate.targets.facts_for import facts_for
+
+PriceOf = Callable[[Call], Price | None]
+
+
+class Source(Protocol):
+    """An open log or a stored run, as its calls; what is known of the file is complete when these were read."""
+
+    path: str
+    format: str
+
+    def __iter__(self) -> Iterator[Call]: ...
+
+    def records(self) -> Records: ...
+
+
+def explain_log(source: Source, quote: Callable[[Call], Any] | None = None) -> ExplainReport:
+    """What the calls of `source` lost, where, and why. `quote` gives a call's `Quote`, or anything else where it has no
+    price."""
+    with BodyArchive() as archive:
+        reader = _Reader(source, archive, quote)
+        for call in source:
+            reader.add(call)
+        return reader.report()
+
+
+def explain_bodies(bodies: Iterable[Mapping[str, Any] | bytes | str], dialect: str | None = None) -> ExplainReport:
+    """What a log of nothing but these request bodies, in this order, would be told. ValueError for one that is none."""
+    return explain_log(_Bodies(bodies, dialect))
+
+
+class _Bodies:
+    path = "requests"
+    format = "bodies"
+
+    def __init__(self, bodies: Iterable[Mapping[str, Any] | bytes | str], dialect: str | None) -> None:
+        self._bodies = bodies
+        self._dialect = dialect
+        self._count = RecordCount()
+
+    def __iter__(self) -> Iterator[Call]:
+        from hitrate.logs.shapes import guess_dialect
+
+        for number, given in enumerate(self._bodies):
+            body = _encoded(given)
+            value = json.loads(body)
+            dialect = self._dialect or guess_dialect(value)
+            if dialect is None:
+                raise ValueError(f"request {number}: its wire format is not recognised; name the dialect")
+            self._count.use()
+            model = value.get("model")
+            yield Call(target="", dialect=dialect, body=body, model=model if isinstance(model, str) else None)
+
+    def records(self) -> Records:
+        return self._count.records()
+
+
+def _encoded(given: Mapping[str, Any] | bytes | str) -> bytes:
+    if isinstance(given, bytes):
+        return given
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+class _Reader:
+    """The parameters of the explainer, for one log."""
+
+    def __init__(self, source: Source, archive: BodyArchive, quote: Callable[[Call], Any] | None) -> None:
+        self._source = source
+        self._archive = archive
+        self._quote = quote
+        self._sketcher = Sketcher()
+        self._facts: dict[tuple[str, str, str | None, bool], Facts] = {}
+        self._unread = 0
+        self._unread_reason = ""
+        self._reporting = Reporting()
+        self._pricing = Pricing()
+        self._explainer = Explainer(
+            Sources(
+                sketch=self._sketch,
+                canonical=_canonical,
+                texts=self._texts,
+                body=archive.__getitem__,
+                facts=self._facts_of,
+                price=self._price,
+            )
+        )
+
+    def add(self, call: Call) -> None:
+        self._archive.append(call.body)
+        try:
+            judged = self._explainer.add(call)
+        except ValueError as error:
+            self._unread += 1
+            self._unread_reason = self._unread_reason or f"request {len(self._archive) - 1}: {error}"
+            judged = self._explainer.leave_out(call)
+        self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
+        self._pricing.add(
+            judged.seen.index,
+            call.usage,
+            judged.price,
+            own=getattr(self._source, "own_price", None) is not None,
+            logged_usd=logged_usd(call),
+        )
+
+    def report(self) -> ExplainReport:
+        findings, waterfall, by_session = self._explainer.finish()
+        records = self._source.records()
+        odd = self._reporting.findings(repeated=records.repeated, answers=records.used)
+        bill = () if findings or odd else self._pricing.findings()
+        return ExplainReport(
+            log=self._source.path,
+            format=self._source.format,
+            rule_set=self._rule_sets(),
+            calls=records.used,
+            sessions=len(by_session),
+            records=RecordSums(
+                read=records.read,
+                used=records.used,
+                damaged=records.damaged,
+                repeated=records.repeated,
+                skipped=records.skipped,
+                remarks=records.remarks,
+            ),
+            findings=tuple((*findings, *odd, *bill)),
+            waterfall=waterfall,
+            by_session=by_session,
+            notes=tuple(self._notes(findings)),
+        )
+
+    def _notes(self, findings: Sequence[Finding]) -> Iterator[str]:
+        if self._unread:
+            yield (
+                f"{self._unread:,} request{' was' if self._unread == 1 else 's were'} left out of the comparison, the "
+                f"first: {self._unread_reason}"
+            )
+
+    def _rule_sets(self) -> str | None:
+        names = {describe(facts.rule): None for facts in self._facts.values() if facts.rule is not None}
+        return ", ".join(names) or None
+
+    def _sketch(self, call: Call) -> Sketch:
+        if not call.dialect:
+            raise ValueError("its wire format is not recognised")
+        return self._sketcher.sketch(call.body, call.dialect, call.headers)
+
+    def _texts(self, body: bytes, dialect: str) -> Sequence[str]:
+        return texts_of_parts(_canonical(body, dialect), dialect)
+
+    def _facts_of(self, seen: Seen) -> Facts:
+        key = (seen.target, seen.dialect, seen.model, seen.usage.cached_source.startswith("timings"))
+        found = self._facts.get(key)
+        if found is None:
+            own = getattr(self._source, "own_rules", None)
+            found = self._facts[key] = facts_for(
+                *key[:3],
+                getattr(own, "rules", None),
+                getattr(own, "server", None),
+                timings=key[3],
+            )
+        return found
+
+    def _price(self, call: Call) -> Price | None:
+        if self._quote is None or call.usage == _NO_USAGE:
+            return None
+        found = self._quote(call)
+        return found.price if isinstance(found, Quote) else None
+
+
+_NO_USAGE = Usage()
+
+
+def _canonical(body: bytes, dialect: str) -> CanonicalPrompt:
+    return dialect_named(_WIRES.get(dialect, dialect)).canonical(body)
+
+
+_WIRES = {"tokens": "llamacpp-completion", "llama.cpp-completion": "llamacpp-completion", "gemini": "gemini-generate"}
+
+
+def logged_usd(call: Call) -> float | None:
+    """What the log itself says a call cost: pi's and OpenRouter's `usage.cost`, or a gateway's."""
+    cost = (call.raw_usage or {}).get("cost")
+    amount = cost.get("total") if isinstance(cost, dict) else cost
+    known = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < float("inf")
+    return amount if known else None
