@@ -101,7 +101,6 @@ class Client:
         self._heads: dict[tuple[str, bool], bytes] = {}
         self._kept_headers = kept_request_headers((headers or {}).items())
         self._secrets = _secrets(headers or {})
-        self._decoding = asyncio.Lock()
         self._origin_ns = perf_counter_ns()
         self._origin_unix = time()
         if self.address.scheme == "https" and tls is None:
@@ -172,11 +171,7 @@ class Client:
             sent = await self._send(wire, session)
             wait = self._wait(sent.response, tries=len(waits) + 1)
             if wait is None:
-                # Replies that end together would be decoded one behind the other before the loop looks at a socket
-                # again, and the stamps of the streams still running would be late by all of it. One a round.
-                async with self._decoding:
-                    await asyncio.sleep(0)
-                    return self._call_of(sent, body, model, session, turn, label, headers or {}, tuple(waits))
+                return self._call_of(sent, body, model, session, turn, label, headers or {}, tuple(waits))
             self._on_wait(wait, sent.response.status or 0)
             await self._sleep(wait)
             waits.append(wait)

@@ -19,6 +19,7 @@ from typing import cast
 from hitrate.errors import Unreachable
 from hitrate.live.address import Address
 from hitrate.live.response import Response
+from hitrate.live.turns import Turns
 
 WRITE_PIECE_BYTES = 256 * 1024
 """A larger request goes out in pieces, each when the socket has taken the one before."""
@@ -27,16 +28,19 @@ WRITE_PIECE_BYTES = 256 * 1024
 class Connection(asyncio.Protocol):
     """Carries one exchange at a time. `connect_s` includes the name look-up; `tls_s` is None on plain HTTP."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, turns: Turns | None = None) -> None:
         self.connect_s = 0.0
         self.tls_s: float | None = None
         self.session = ""
         self.closed = False
         self.transport: asyncio.Transport
         self._loop = loop
+        self._turns = turns or Turns()
         self._response: Response | None = None
         self._done: asyncio.Future[Response]
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._first_byte_by = 0.0
         self._expires_at = 0.0
         self._expires_ns = 0
         self._unsent = memoryview(b"")
@@ -45,13 +49,15 @@ class Connection(asyncio.Protocol):
     async def exchange(self, wire: bytes, *, timeout_s: float, first_byte_timeout_s: float | None = None) -> Response:
         """Send a whole request and return its reply, ended well or with a fault; never raises for a failed exchange.
 
-        A cancelled exchange closes the connection, since the rest of its reply could not be told from the next one.
+        An exchange cancelled before its end closes the connection, since the rest of its reply could not be told from
+        the next one.
         """
         self.begin(wire, timeout_s, first_byte_timeout_s)
         try:
             return await self._done
         except asyncio.CancelledError:
-            self.abort()
+            if self._response is not None:
+                self.abort()
             raise
 
     def begin(self, wire: bytes, timeout_s: float, first_byte_timeout_s: float | None) -> None:
@@ -66,7 +72,9 @@ class Connection(asyncio.Protocol):
         now = self._loop.time()
         self._expires_at = now + timeout_s
         self._expires_ns = perf_counter_ns() + round(timeout_s * 1e9)
-        self._timer = self._loop.call_at(now + min(timeout_s, first_byte_timeout_s or timeout_s), self._expire)
+        self._first_byte_by = now + min(timeout_s, first_byte_timeout_s or timeout_s)
+        if self._timer is None or self._timer_at > self._first_byte_by:
+            self._wake_at(self._first_byte_by)
         if len(wire) <= WRITE_PIECE_BYTES:
             response.written_ns = perf_counter_ns()
             self.transport.write(wire)
@@ -98,6 +106,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.closed = True
+        if self._timer is not None:
+            self._timer.cancel()
         if self._response is not None:
             self._response.end_of_stream(error)
             self._finish()
@@ -114,14 +124,23 @@ class Connection(asyncio.Protocol):
             piece, self._unsent = self._unsent[:WRITE_PIECE_BYTES], self._unsent[WRITE_PIECE_BYTES:]
             self.transport.write(piece)
 
+    def _wake_at(self, when: float) -> None:
+        """One timer serves exchange after exchange: it rings at or before a deadline, and is set anew if that moved."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(when, self._expire)
+        self._timer_at = when
+
     def _expire(self) -> None:
+        self._timer = None
         response = self._response
         if response is None:
             return
-        if response.reads and self._loop.time() < self._expires_at:  # only the first byte had a deadline so far
-            self._timer = self._loop.call_at(self._expires_at, self._expire)
-            return
-        self._give_up(response)
+        deadline = self._expires_at if response.reads else self._first_byte_by
+        if self._timer_at < deadline:
+            self._wake_at(deadline)
+        else:
+            self._give_up(response)
 
     def _give_up(self, response: Response) -> None:
         waited_s = (perf_counter_ns() - response.written_ns) / 1e9
@@ -134,20 +153,18 @@ class Connection(asyncio.Protocol):
         response = self._response
         assert response is not None
         self._response = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         if not self.closed and (self._unsent or not response.reusable):
             self.abort()
         self._unsent = memoryview(b"")
-        if not self._done.done():  # a cancelled caller has gone
-            self._done.set_result(response)
+        self._turns.hand_over(self._done, response)
 
 
-async def open_connection(address: Address, *, tls: ssl.SSLContext | None, timeout_s: float) -> Connection:
+async def open_connection(
+    address: Address, *, tls: ssl.SSLContext | None, timeout_s: float, turns: Turns
+) -> Connection:
     """Connect, and shake hands where `tls` is given. Raises Unreachable with the address and the reason, one line."""
     loop = asyncio.get_running_loop()
-    connection = Connection(loop)
+    connection = Connection(loop, turns)
     try:
         async with asyncio.timeout(timeout_s):
             started_ns = perf_counter_ns()

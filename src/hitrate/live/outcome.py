@@ -17,7 +17,7 @@ from hitrate.core.sse import looks_like_events, split_events
 from hitrate.live.response import LONGEST_REPLY_BYTES, TOO_LONG, Response, Slice
 from hitrate.targets.dialects import aws_eventstream
 from hitrate.targets.dialects.interface import Dialect
-from hitrate.targets.dialects.openai_chat import error_text
+from hitrate.targets.dialects.wire_json import error_text
 
 ERROR_CHARACTERS = 300
 _ZLIB_WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}

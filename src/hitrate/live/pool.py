@@ -12,6 +12,7 @@ from collections import deque
 
 from hitrate.live.address import Address
 from hitrate.live.connection import Connection, open_connection
+from hitrate.live.turns import Turns
 
 
 class Pool:
@@ -26,6 +27,7 @@ class Pool:
         self._tls = tls
         self._limit = limit
         self._connect_timeout_s = connect_timeout_s
+        self._turns = Turns()
         self._count = 0
         self._free: list[Connection] = []
         self._kept: dict[str, Connection] = {}
@@ -112,7 +114,9 @@ class Pool:
     async def _open(self) -> Connection:
         self._count += 1
         try:
-            connection = await open_connection(self._address, tls=self._tls, timeout_s=self._connect_timeout_s)
+            connection = await open_connection(
+                self._address, tls=self._tls, timeout_s=self._connect_timeout_s, turns=self._turns
+            )
         except BaseException:
             self._count -= 1
             self._wake_one()

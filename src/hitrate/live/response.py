@@ -16,29 +16,33 @@ LONGEST_REPLY_BYTES = 64 * 1024 * 1024
 TOO_LONG = f"the reply is longer than {LONGEST_REPLY_BYTES // 1024**2} MiB, the most that is read of one"
 
 _PART_BYTES = 100
-"""What the interpreter needs to keep a slice or a header, beside its bytes: a flood of tiny ones is mostly that."""
+"""What the interpreter needs for a chunk or a header, beside its bytes: a flood of tiny ones is mostly that."""
 
 
 class Response:
     """Feed it every read in order, and tell it when the connection ends.
 
-    `slices` are (stamp_ns, read, body bytes): the stamp is the one handed to `feed`, `read` counts the calls of
-    `feed` from 1. It has ended when it is `complete` or has a `fault` (one line); what came before a fault is kept,
-    except of a reply that is too long. `reusable` says whether the connection can carry another request,
-    `closed_silently` that it ended before any byte came; `headers` are to be asked for when it has ended.
+    `slices` are (stamp_ns, read, body bytes), one for every read that brought any: the stamp is the one handed to
+    `feed`, `read` counts the calls of `feed` from 1. It has ended when it is `complete` or has a `fault` (one line);
+    what came before a fault is kept, except of a reply that is too long. `reusable` says whether the connection can
+    carry another request, `closed_silently` that it ended before any byte came; `headers` are to be asked for when it
+    has ended.
     Informational replies (1xx) are passed over.
     """
 
     __slots__ = (
+        "_chunks",
         "_framed",
         "_headers",
         "_parser",
+        "_parts",
         "_received",
         "closed_silently",
         "complete",
         "fault",
         "headers_ns",
         "last_ns",
+        "on_body",
         "raw_headers",
         "reads",
         "reusable",
@@ -59,9 +63,12 @@ class Response:
         self.reusable = False
         self.fault: str | None = None
         self.closed_silently = False
+        self._chunks = 0
         self._framed = False
         self._headers: dict[str, str] | None = None
         self._received = 0
+        self._parts: list[bytes] = []
+        self.on_body = self._parts.append  # for httptools, which calls it for every chunk
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
 
     @property
@@ -96,7 +103,9 @@ class Response:
             if not self.complete:
                 self.fail(f"malformed HTTP from the server: {error}")
             self.reusable = False
-        if self._received + (len(self.slices) + len(self.raw_headers)) * _PART_BYTES > LONGEST_REPLY_BYTES:
+        if self._parts and not self.complete:
+            self._take_parts()
+        if self._received + (self._chunks + len(self.raw_headers)) * _PART_BYTES > LONGEST_REPLY_BYTES:
             self._give_up()
         if self.ended:
             self._parser = None  # parser and reply refer to each other; left alone, only the collector frees them
@@ -120,6 +129,12 @@ class Response:
     def fail(self, fault: str) -> None:
         if not self.ended:
             self.fault = fault
+
+    def _take_parts(self) -> None:
+        if self._parts:
+            self.slices.append((self.last_ns, self.reads, b"".join(self._parts)))
+            self._chunks += len(self._parts)
+            self._parts.clear()
 
     def _give_up(self) -> None:
         self.complete = self.reusable = False
@@ -148,12 +163,9 @@ class Response:
         self.headers_ns = self.last_ns
         self._framed = any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in self.raw_headers)
 
-    def on_body(self, data: bytes) -> None:
-        if not self.complete:
-            self.slices.append((self.last_ns, self.reads, data))
-
     def on_message_complete(self) -> None:
         if self.headers_ns is not None and not self.complete:
             assert self._parser is not None
             self.complete = True
             self.reusable = self._parser.should_keep_alive()
+            self._take_parts()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hitrate.core.model import StreamEvent
 from hitrate.targets.dialects.chunk_pattern import MAX_UNUSED, ChunkPattern
 from hitrate.targets.dialects.openai_chat import OpenAIChat
+from hitrate.targets.dialects.openai_chunks import parse_chunk
 
 PLAIN = b'{"id":"r","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}'
 
@@ -18,7 +19,7 @@ def text_of(pattern: ChunkPattern, data: bytes) -> str | None:
 
 def learnt(data: bytes) -> ChunkPattern:
     pattern = ChunkPattern()
-    pattern.learn(data, json.loads(data))
+    pattern.learn(data, parse_chunk(data))
     return pattern
 
 
@@ -88,7 +89,7 @@ def test_a_pattern_is_learnt(chunk):
 )
 def test_a_chunk_that_may_bring_more_than_its_text_is_decoded_each_time(chunk):
     pattern = learnt(PLAIN)
-    pattern.learn(chunk, json.loads(chunk))
+    pattern.learn(chunk, parse_chunk(chunk))
     assert (text_of(pattern, chunk), text_of(pattern, PLAIN)) == (None, None)
 
 
@@ -96,10 +97,10 @@ def test_a_stream_whose_chunks_all_differ_is_given_up():
     pattern = ChunkPattern()
     chunks = [PLAIN.replace(b'"r"', b'"r%d"' % number) for number in range(MAX_UNUSED + 1)]
     for chunk in chunks[:-1]:
-        pattern.learn(chunk, json.loads(chunk))
+        pattern.learn(chunk, parse_chunk(chunk))
     assert text_of(pattern, chunks[MAX_UNUSED - 1]) == "a"
     for chunk in chunks:  # that one fitted: from here it is tried again
-        pattern.learn(chunk, json.loads(chunk))
+        pattern.learn(chunk, parse_chunk(chunk))
     assert text_of(pattern, chunks[-1]) is None
 
 

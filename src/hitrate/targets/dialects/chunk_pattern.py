@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from hitrate.core.model import StreamEvent
-from hitrate.targets.dialects.openai_deltas import first_choice
+from hitrate.targets.dialects.openai_chunks import Chunk, first_choice, parse_chunk
 
 _CONTENT = re.compile(rb'"content":\s*("[^"\\]*(?:\\.[^"\\]*)*")')
 _PROBE = "the text of this chunk"
@@ -22,7 +21,6 @@ _REPEATABLE = ("content", "role")
 MAX_UNUSED = 3
 """Patterns in a row that fitted no further chunk before a stream is taken for one whose chunks all differ."""
 
-_decode = msgspec.json.Decoder().decode
 _decode_string = msgspec.json.Decoder(str).decode
 
 
@@ -41,8 +39,7 @@ class ChunkPattern:
         if before is None:
             return found
         text_start, text_end = len(before), -len(after)
-        for index in range(start, len(events)):
-            data = events[index].data
+        for _, _, data in events[start:]:
             if data[:text_start] != before or data[text_end:] != after:
                 break
             try:
@@ -53,7 +50,7 @@ class ChunkPattern:
             self._unused = 0
         return found
 
-    def learn(self, data: bytes, chunk: dict[str, Any]) -> None:
+    def learn(self, data: bytes, chunk: Chunk) -> None:
         """`chunk` is `data` decoded. One that brings more than text leaves no pattern, since what it brings adds up."""
         self._before = None
         text = _only_text(chunk)
@@ -65,22 +62,22 @@ class ChunkPattern:
         self._unused += 1
         before, after = data[: found.start(1)], data[found.end(1) :]
         try:
-            probed = _decode(b'%b"%b"%b' % (before, _PROBE.encode(), after))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            probed = parse_chunk(b'%b"%b"%b' % (before, _PROBE.encode(), after))
+        except ValueError:
             return
         if _only_text(probed) == _PROBE:  # else the member found belongs to another object
             self._before, self._after = before, after
 
 
-def _only_text(chunk: dict[str, Any]) -> str | None:
+def _only_text(chunk: Chunk) -> str | None:
     """The text of a chunk that, taken once more, would add its text and nothing else: no ids, no calls, no error."""
-    if chunk.get("error") or chunk.get("object") == "error" or chunk.get("tokens") or chunk.get("__verbose"):
+    choice = first_choice(chunk)
+    if choice is None or choice.delta is None or choice.logprobs or choice.token_ids:
         return None
-    choice = first_choice(chunk.get("choices"))
-    if choice is None or choice.get("logprobs") or choice.get("token_ids"):
+    if chunk.error or chunk.tokens or chunk.verbose:
         return None
-    delta = choice.get("delta")
-    if not isinstance(delta, dict) or any(value for name, value in delta.items() if name not in _REPEATABLE):
-        return None
-    text = delta.get("content")
+    for name, value in choice.delta.items():
+        if value and name not in _REPEATABLE:
+            return None
+    text = choice.delta.get("content")
     return text if isinstance(text, str) else None

@@ -6,7 +6,6 @@ canonical prompts, `openai_usage` reads token counts, `openai_deltas` puts strea
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,21 +17,13 @@ from hitrate.targets.dialects import openai_prompt
 from hitrate.targets.dialects.chunk_pattern import ChunkPattern
 from hitrate.targets.dialects.generated_ids import GeneratedIds
 from hitrate.targets.dialects.interface import Dialect, Markers
-from hitrate.targets.dialects.openai_deltas import (
-    MessageBuilder,
-    carries_token,
-    first_choice,
-    reasoning_text,
-    visible_text,
-)
+from hitrate.targets.dialects.openai_chunks import Choice, Chunk, first_choice, parse_chunk
+from hitrate.targets.dialects.openai_deltas import MessageBuilder, carries_token, reasoning_text, visible_text
 from hitrate.targets.dialects.openai_usage import read_usage
+from hitrate.targets.dialects.wire_json import to_json
 
 _SERVER_BLOCKS = ("timings", "x_groq", "time_info", "perf_metrics", "metrics")
 """Timing members beside `usage`: llama.cpp, Groq, Cerebras, Fireworks, vLLM."""
-
-_REPORTS = ("usage", *_SERVER_BLOCKS)
-
-_decode = msgspec.json.Decoder().decode
 
 
 class OpenAIChat(Dialect):
@@ -74,13 +65,13 @@ class OpenAIChat(Dialect):
         return openai_prompt.canonical(body)
 
     def read_body(self, body: bytes) -> Reading:
-        answer, fault = _parse(body)
-        if answer is None:
+        try:
+            answer = parse_chunk(body)
+        except ValueError as fault:
             return Reading(reply=None, usage=Usage(), complete=False, fault=f"the reply is {fault}")
-        error = error_text(answer)
-        if error is not None:
+        if answer.error:
             return Reading(
-                reply=None, usage=Usage(), complete=False, fault=f"the server answered with an error: {error}"
+                reply=None, usage=Usage(), complete=False, fault=f"the server answered with an error: {answer.error}"
             )
         reader = _Reader()
         try:
@@ -112,46 +103,6 @@ class OpenAIChat(Dialect):
         return reader.reading(ended=ended)
 
 
-def to_json(value: Any) -> bytes:
-    """Compact JSON bytes in the key order given. Lone surrogates, which UTF-8 cannot carry, go out as escapes."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode("ascii")
-
-
-def error_text(answer: Mapping[str, Any]) -> str | None:
-    """What went wrong, on one line, when a body or chunk is an error object; None when it is none."""
-    error = answer.get("error")
-    if not error and answer.get("object") == "error":
-        error = answer
-    if not error:
-        return None
-    text = error
-    if isinstance(error, Mapping):
-        text = error.get("message") or error.get("detail") or error.get("msg") or error
-        code = error.get("code") or error.get("type")
-        if code and isinstance(code, str | int) and str(code) not in str(text):
-            text = f"{text} ({code})"
-    return " ".join(str(text).split())[:300]
-
-
-def _parse(data: bytes) -> tuple[dict[str, Any] | None, str | None]:
-    """The JSON object in `data`, or None and why there is none."""
-    try:
-        value = _decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        try:
-            value = json.loads(data)  # reads what msgspec refuses: halves of surrogate pairs, NaN
-        except RecursionError:
-            return None, "nested too deeply to be read"
-        except ValueError as error:
-            return None, f"malformed JSON ({error})"
-    if not isinstance(value, dict):
-        return None, f"not a JSON object ({type(value).__name__})"
-    return value, None
-
-
 class _Reader:
     """Takes the objects of a stream, or the one of a plain reply, in order."""
 
@@ -172,16 +123,16 @@ class _Reader:
     def fault(self, text: str) -> None:
         self._faults.append(text)
 
-    def take_event(self, data: bytes, index: int) -> dict[str, Any]:
-        """The object in an event's data, taken; empty if there was none."""
-        chunk, fault = _parse(data)
-        if chunk is None:
+    def take_event(self, data: bytes, index: int) -> Chunk:
+        """The chunk in an event's data, taken; an empty one if there was none."""
+        try:
+            chunk = parse_chunk(data)
+        except ValueError as fault:
             self.fault(f"event {index + 1} is {fault}")
-            return {}
-        error = error_text(chunk)
-        if error is not None:
+            return Chunk()
+        if chunk.error:
             self.failed = True
-            self.fault(f"event {index + 1}: the server sent an error after status 200: {error}")
+            self.fault(f"event {index + 1}: the server sent an error after status 200: {chunk.error}")
         try:
             self.take(chunk, index)
         except RecursionError:
@@ -196,41 +147,59 @@ class _Reader:
         if with_text and self._first_content is None:
             self._first_content = with_text[0]
 
-    def take(self, answer: dict[str, Any], index: int | None) -> None:
+    def take(self, chunk: Chunk, index: int | None) -> None:
         """`index` is the event's, None for a plain reply."""
-        for name in _REPORTS:
-            if name in answer and (answer[name] is not None or name not in self._reports):
-                self._reports[name] = answer[name]
-        self._model = _text(answer.get("model")) or self._model
-        self._id = _text(answer.get("id")) or self._id
-        choice = first_choice(answer.get("choices"))
-        self._generated.take(answer, choice)
-        self._slot = _slot(answer) if self._slot is None else self._slot
+        self._model = chunk.model or self._model
+        self._id = chunk.id or self._id
+        if chunk.usage is not None:
+            self._reports["usage"] = chunk.usage
+        if chunk.timings or chunk.x_groq or chunk.time_info or chunk.perf_metrics or chunk.metrics:
+            self._note_server_blocks(chunk)
+        choice = first_choice(chunk)
+        if chunk.verbose or chunk.tokens or (choice is not None and (choice.token_ids or choice.logprobs)):
+            self._note_ids(chunk, choice)
         if choice is None:
             return
-        if self._reports.get("usage") is None and choice.get("usage") is not None:
-            self._reports["usage"] = choice["usage"]  # Moonshot's streams report inside the last choice
-        self._finish_reason = _text(choice.get("finish_reason")) or self._finish_reason
-        piece = choice.get("delta")
-        if isinstance(piece, dict):
+        if choice.usage is not None:
+            self._reports.setdefault("usage", choice.usage)  # Moonshot's streams report inside the last choice
+        self._finish_reason = choice.finish_reason or self._finish_reason
+        piece = choice.delta
+        if piece is not None:
             self._builder.add(piece)
-        elif isinstance(choice.get("message"), dict):
-            piece = self._whole = choice["message"]
-        if index is not None and isinstance(piece, dict) and carries_token(piece):
+        elif choice.message is not None:
+            piece = self._whole = choice.message
+        if index is None or piece is None:
+            return
+        text = visible_text(piece.get("content"))
+        if text or carries_token(piece):
             self._token_events.append(index)
-            if self._first_content is None and visible_text(piece.get("content")):
+            if text and self._first_content is None:
                 self._first_content = index
+
+    def _note_server_blocks(self, chunk: Chunk) -> None:
+        for name in _SERVER_BLOCKS:
+            block = getattr(chunk, name)
+            if block:
+                self._reports[name] = block
+
+    def _note_ids(self, chunk: Chunk, choice: Choice | None) -> None:
+        self._generated.take(
+            {"tokens": chunk.tokens, "__verbose": chunk.verbose},
+            None if choice is None else {"token_ids": choice.token_ids, "logprobs": choice.logprobs},
+        )
+        slot = (chunk.verbose or {}).get("id_slot")  # llama.cpp, when asked with `verbose` and `response_fields`
+        if self._slot is None and type(slot) is int:
+            self._slot = slot
 
     def reading(self, *, ended: bool) -> Reading:
         usage, usage_fault = read_usage(self._reports)
         if usage_fault is not None:
             self._faults.append(usage_fault)
-        raw_usage = self._reports.get("usage")
         more = f" (and {len(self._faults) - 1} more)" if len(self._faults) > 1 else ""
         return Reading(
             reply=self._reply(usage.output_tokens),
             usage=usage,
-            raw_usage=raw_usage if isinstance(raw_usage, dict) else None,
+            raw_usage=self._reports.get("usage"),
             first_token=self._token_events[0] if self._token_events else None,
             first_content=self._first_content,
             token_events=tuple(self._token_events),
@@ -242,7 +211,6 @@ class _Reader:
         message = self._builder.message() or self._whole
         if message is None:
             return None
-        blocks = (self._reports.get(name) for name in _SERVER_BLOCKS)
         calls = message.get("tool_calls")
         text = visible_text(message.get("content"))
         return Reply(
@@ -255,16 +223,5 @@ class _Reader:
             response_id=self._id,
             token_ids=self._generated.all(output_tokens, self._finish_reason, text),
             slot=self._slot,
-            server_timings=next((block for block in blocks if isinstance(block, dict)), None),
+            server_timings=next((self._reports[name] for name in _SERVER_BLOCKS if name in self._reports), None),
         )
-
-
-def _slot(answer: Mapping[str, Any]) -> int | None:
-    """llama.cpp names it in `__verbose` when asked with `verbose` and `response_fields`."""
-    verbose = answer.get("__verbose")
-    slot = verbose.get("id_slot") if isinstance(verbose, dict) else None
-    return slot if type(slot) is int else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -20,15 +20,6 @@ _WHOLE = frozenset({"role", "name", "id", "type", "tool_call_id", "signature"})
 _DETAIL_TEXT = frozenset({"text", "summary", "data"})
 
 
-def first_choice(choices: Any) -> dict[str, Any] | None:
-    """The choice with index 0; servers that send one choice may leave the index out."""
-    if isinstance(choices, list):
-        for choice in choices:
-            if isinstance(choice, dict) and not choice.get("index"):
-                return choice
-    return None
-
-
 def visible_text(content: Any) -> str:
     """The text a user sees of a `content`: the string itself, or the text parts of a list (Mistral)."""
     return content if isinstance(content, str) else _text_of_parts(content, "text")
@@ -94,8 +85,11 @@ class MessageBuilder:
     def add(self, delta: Mapping[str, Any]) -> None:
         for name, value in delta.items():
             if name == "content":
-                self._fields.setdefault(name, None)
-                self._content.extend(value if isinstance(value, list) else [] if value is None else [value])
+                self._fields[name] = None
+                if isinstance(value, str):
+                    self._content.append(value)
+                elif value is not None:
+                    self._content += value if isinstance(value, list) else [value]
             elif value is None or value == []:
                 continue
             elif name == "tool_calls" and isinstance(value, list):
@@ -118,7 +112,7 @@ class MessageBuilder:
 
     def add_texts(self, texts: list[str]) -> None:
         """As `add` of one delta a text, which is its `content`, once such a delta has been added."""
-        self._content.extend(texts)
+        self._content += texts
 
     def message(self) -> dict[str, Any] | None:
         if not self._fields:
