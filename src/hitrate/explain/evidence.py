@@ -199,5 +199,7 @@ class Recognised(Struct, frozen=True, kw_only=True):
     """Where it differs from the cause's own."""
     pointer: str | None = None
     """Where the cause lies, when that is not the divergence: a setting, a marker."""
+    where_they_part: bool = False
+    """Whether it lies where the two prompts part, though nothing was changed there: the finding names that place."""
     was: str | None = None
     now: str | None = None

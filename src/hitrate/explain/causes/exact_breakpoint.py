@@ -45,4 +45,5 @@ class ExactBreakpoint:
             advice="Mark the end of the stable text with an explicit prompt_cache_breakpoint and send one "
             'prompt_cache_key, or set prompt_cache_options.mode to "explicit", which ends the paid writes.',
             ruled_out=ruled_out(evidence),
+            where_they_part=True,
         )

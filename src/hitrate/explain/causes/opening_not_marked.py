@@ -40,4 +40,5 @@ class OpeningNotMarked:
             advice="Put a marker on the last block that stays the same (the end of the tools or of the fixed "
             "instructions), in front of whatever changes.",
             ruled_out=ruled_out(evidence),
+            where_they_part=True,
         )
