@@ -71,8 +71,9 @@ class Column(Struct, frozen=True, kw_only=True):
     """`key` is the name in CSV, as in JSON; `header` is for people, unit on its second line.
 
     `show` makes text of a known value, `unknown` of a row without one. Text columns (`show` is None) hold text that
-    others may have written. `predicted` columns stand apart from what was reported. Those with a
-    `drop_order` may leave a narrow screen, all of one number together, the highest number first.
+    others may have written. `predicted` columns stand apart from what was reported; where a column holds both kinds of
+    figures, `estimated` tells the rows whose figure was not reported. Those with a `drop_order` may leave a narrow
+    screen, all of one number together, the highest number first.
     """
 
     key: str
@@ -81,16 +82,21 @@ class Column(Struct, frozen=True, kw_only=True):
     get: Callable[[Any], Any] | None = None
     unknown: Callable[[Any], str] = dash
     predicted: bool = False
+    estimated: Callable[[Any], bool] | None = None
     drop_order: int = 0
 
     def value(self, row: Any) -> Any:
         return self.get(row) if self.get else getattr(row, self.key)
 
+    def is_estimate(self, row: Any) -> bool:
+        return self.estimated is not None and self.value(row) is not None and self.estimated(row)
+
     def text(self, row: Any) -> str:
         value = self.value(row)
         if value is None:
             return self.unknown(row)
-        return self.show(value) if self.show else str(value)
+        text = self.show(value) if self.show else str(value)
+        return f"≈ {text}" if self.is_estimate(row) else text
 
 
 class Sheet(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from hitrate.report.kinds import Value
 
 TYPES = {name: kinds.named(name).TYPE for name in kinds.names()}
 
-_SHARES = frozenset({"hit_rate", "hit_rate_a", "hit_rate_b"})
+_SHARES = frozenset({"hit_rate", "hit_rate_a", "hit_rate_b", "share", "cacheable_share"})
 
 
 def render(value: Value, out: TextIO) -> None:

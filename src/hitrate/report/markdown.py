@@ -11,9 +11,13 @@ from hitrate.report.kinds import Value
 
 
 def render(value: Value, out: TextIO) -> None:
-    """A heading, one table a sheet, and the sentences as a list. Predicted figures are in italics."""
+    """A heading, passages, one table a sheet, and the sentences as a list. Predicted figures are in italics."""
     kind = kinds.of(value)
     out.write(f"### {escape_markdown(kind.title(value))}\n")
+    for passage in kinds.passages(value):
+        out.write(f"\n#### {escape_markdown(passage.heading)}\n")
+        if passage.lines:
+            out.write("\n" + "".join(f"- {escape_markdown(line.text)}\n" for line in passage.lines))
     for sheet in kind.sheets(value):
         out.write("\n")
         _write_sheet(sheet, out)
@@ -38,7 +42,7 @@ def _write_sheet(sheet: Sheet, out: TextIO) -> None:
 
 def _cell(column: Column, row: object) -> str:
     text = escape_markdown(column.text(row))
-    return f"*{text}*" if column.predicted else text
+    return f"*{text}*" if column.predicted or column.is_estimate(row) else text
 
 
 def _line(cells: list[str]) -> str:

@@ -85,7 +85,7 @@ def ttft_plot(series: Sequence[CallSeries], width: float) -> Drawing:
     side_by_side = width >= 2 * NARROW
     highest = max((mark.ttft_ms for one in series for mark in one.marks), default=1.0)
     scale = ticks(highest)
-    left, gap, panel_height, top = _left(scale), 34.0, 220.0, 54.0
+    left, gap, panel_height, top = axis_room(scale), 34.0, 220.0, 54.0
     step = panel_height + top + 34
     columns = len(series) if side_by_side else 1
     panel_width = (width - left - gap * (columns - 1) - 12) / columns
@@ -110,7 +110,7 @@ def _ttft_panel(
     name, detail = ORDER_WORDS.get(series.order, (series.order, series.shape))
     drawing.text(left, top - 34, name, "strong")
     drawing.text(left, top - 16, detail, "muted")
-    _grid(drawing, scale, box, "ms" if labelled else None)
+    grid(drawing, scale, box, "ms" if labelled else None)
     pitch = width / (series.calls + 0.5)
 
     def x_of(place: float) -> float:
@@ -139,12 +139,12 @@ def _ttft_panel(
 def hit_rate_plot(series: Sequence[TurnSeries], width: float) -> Drawing:
     """Hit rate per turn, 0 to 100 %, a line a run, a band from the lowest to the highest session."""
     narrow = width < 2 * NARROW
-    left, top, right, height = _left([100.0]), 26.0, 12.0 if narrow else 190.0, 210.0
+    left, top, right, height = axis_room([100.0]), 26.0, 12.0 if narrow else 190.0, 210.0
     key_height = _LINE * len(series) + 8 if narrow else 0
     box = (left, top, width - left - right, height)
     drawing = Drawing(width, top + height + 30 + key_height)
     bottom = top + height
-    _grid(drawing, [0.0, 25.0, 50.0, 75.0, 100.0], box, "%")
+    grid(drawing, [0.0, 25.0, 50.0, 75.0, 100.0], box, "%")
     turns = [point.turn for one in series for point in one.points]
     first, last = min(turns), max(turns)
     pitch = (box[2] - 20) / max(1, last - first)
@@ -197,11 +197,11 @@ def token_plot(series: TokenSeries, width: float) -> Drawing:
     """Prompt tokens of every turn as a bar: from cache below, computed on top, the rule's prediction as a notch."""
     narrow = width < 2 * NARROW
     scale = ticks(max(bar.prompt_tokens for bar in series.bars))
-    left, top, right, height = _left(scale), 26.0, 12.0 if narrow else 190.0, 210.0
+    left, top, right, height = axis_room(scale), 26.0, 12.0 if narrow else 190.0, 210.0
     box = (left, top, width - left - right, height)
     bottom = top + height
     drawing = Drawing(width, bottom + 30 + (_LINE * 4 + 8 if narrow else 0))
-    _grid(drawing, scale, box, "tokens")
+    grid(drawing, scale, box, "tokens")
     pitch = box[2] / len(series.bars)
     bar_width = min(44.0, pitch * 0.7)
     overhang = min(4.0, (pitch - bar_width) / 2)
@@ -258,7 +258,7 @@ def _token_labels(
         drawing.text(x + 20, y, words, "label strong" if kind != "notch" else "label muted")
 
 
-def _grid(drawing: Drawing, scale: Sequence[float], box: tuple[float, float, float, float], unit: str | None) -> None:
+def grid(drawing: Drawing, scale: Sequence[float], box: tuple[float, float, float, float], unit: str | None) -> None:
     left, top, width, height = box
     for value in scale:
         y = top + height - height * value / scale[-1]
@@ -269,7 +269,7 @@ def _grid(drawing: Drawing, scale: Sequence[float], box: tuple[float, float, flo
         drawing.text(0, top - 14, unit, "muted")
 
 
-def _left(scale: Sequence[float]) -> float:
+def axis_room(scale: Sequence[float]) -> float:
     """Room for the widest figure of a vertical axis."""
     return 14.0 + 7.6 * max(4, *(len(f"{value:,.10g}") for value in scale))
 

@@ -7,6 +7,7 @@ from typing import TextIO
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +15,7 @@ from hitrate.report import kinds
 from hitrate.report.columns import Column, Sheet
 from hitrate.report.escape import escape_line
 from hitrate.report.kinds import Value
+from hitrate.report.words import Passage
 
 STATE_STYLES = {
     "hit": "green",
@@ -28,7 +30,15 @@ STATE_STYLES = {
     "warning": "yellow",
     "skipped": "dim",
 }
-LINE_STYLES = {"verdict": "bold", "warning": "yellow", "expectation": "dim", "measurement": "dim", "cost": "dim"}
+LINE_STYLES = {
+    "verdict": "bold",
+    "warning": "yellow",
+    "expectation": "dim",
+    "measurement": "dim",
+    "cost": "dim",
+    "ruled out": "dim",
+    "place": "dim",
+}
 
 _GAP = 2
 
@@ -50,6 +60,9 @@ def render(value: Value, out: TextIO, *, width: int | None = None) -> None:
         no_color=screen.no_color,
     )
     console.print(Text(escape_line(kind.title(value)), style="bold"))
+    for passage in kinds.passages(value):
+        console.print()
+        _print_passage(console, passage)
     for sheet in kind.sheets(value):
         console.print()
         _print_sheet(console, sheet, width)
@@ -63,6 +76,13 @@ def render(value: Value, out: TextIO, *, width: int | None = None) -> None:
     text = "\n".join(drawn_line.rstrip() for drawn_line in drawn.getvalue().splitlines()) + "\n"
     encoding = getattr(out, "encoding", None) or "utf-8"
     out.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _print_passage(console: Console, passage: Passage) -> None:
+    console.print(Text(escape_line(passage.heading), style="bold"))
+    for line in passage.lines:
+        text = Text(escape_line(line.text), style=LINE_STYLES.get(line.kind, ""))
+        console.print(Padding(text, (0, 0, 0, 2)))
 
 
 def _print_sheet(console: Console, sheet: Sheet, width: int) -> None:
@@ -94,7 +114,8 @@ def _drawn(sheet: Sheet, shown: list[Column]) -> Table:
             if column.predicted and len(cells) == shown.index(column):
                 cells.append(Text("│"))
             text = escape_line(column.text(row))
-            cells.append(Text(text, style=STATE_STYLES.get(text, "")))
+            style = "dim" if column.is_estimate(row) else STATE_STYLES.get(text, "")
+            cells.append(Text(text, style=style))
         table.add_row(*cells)
     return table
 
