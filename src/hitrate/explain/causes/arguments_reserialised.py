@@ -10,7 +10,7 @@ from hitrate.explain.causes.wording import change_in_words, place
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_SAME_JSON = {"json order": "its members come in another order", "json text": "it is written in another form"}
+_SAME_JSON = {"json order": "the members come in another order", "json text": "it is written in another form"}
 
 
 class ArgumentsReserialised:
@@ -38,7 +38,7 @@ class ArgumentsReserialised:
         )
         return Recognised(
             confidence="certain",
-            summary=f"{what} in {place(divergence)} means the same, but {_SAME_JSON[divergence.change]}: "
+            summary=f"{what} in {place(divergence)} {'mean' if arguments else 'means'} the same, but {_SAME_JSON[divergence.change]}: "
             f"{change_in_words(divergence)}.",
             advice="Store the text as the model or the tool wrote it and send that again; where it has to be printed "
             "anew, always print it with sorted keys and the same separators.",

@@ -37,7 +37,7 @@ class BlockNotPersisted:
         divergence = evidence.divergence
         if divergence is None or divergence.kind not in ("user", "assistant", "tool", "system"):
             return None
-        found = _block(divergence)
+        found = _block(evidence, divergence)
         if found is None:
             return None
         block, gone = found
@@ -52,16 +52,20 @@ class BlockNotPersisted:
         )
 
 
-def _block(divergence: Divergence) -> tuple[str, bool] | None:
+def _block(evidence: Evidence, divergence: Divergence) -> tuple[str, bool] | None:
     """The block's text ("" where it is not at hand), and whether it is gone rather than new."""
     gone = divergence.change == "suffix removed"
     if gone or divergence.change == "suffix added":
         return (divergence.was if gone else divergence.now), gone
-    if divergence.change in ("list members", "block type") and divergence.offset is None:
+    if divergence.change == "messages inserted":
+        return divergence.now if divergence.offset == 0 else "", False
+    if divergence.change == "list members" and divergence.offset is None:
         return _member(divergence)
     spot = spot_of(divergence)
-    if spot is None or divergence.change not in ("text", "replaced"):
+    if spot is None or divergence.change not in ("text", "replaced", "shortened"):
         return None
+    if _was_last(evidence) and divergence.offset == 0 and _BLOCK.match(spot.was) and spot.now[:12] != spot.was[:12]:
+        return spot.was, True
     if len(spot.was) != len(spot.now):
         gone = len(spot.was) > len(spot.now)
         longer, shorter = (spot.was, spot.now) if gone else (spot.now, spot.was)
@@ -69,6 +73,12 @@ def _block(divergence: Divergence) -> tuple[str, bool] | None:
         if len(block) >= 12 and longer.endswith(shorter) and (_BLOCK.match(block) or not spot.front):
             return block, gone
     return None
+
+
+def _was_last(evidence: Evidence) -> bool:
+    """Whether what differs was the earlier prompt's last message, which another one has taken the place of."""
+    before = evidence.before
+    return before is not None and before.parts > 0 and evidence.pair.shared_parts == before.parts - 1
 
 
 def _member(divergence: Divergence) -> tuple[str, bool] | None:

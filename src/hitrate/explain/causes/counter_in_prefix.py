@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
@@ -10,6 +11,10 @@ from hitrate.explain.causes.spot import Spot, spot_of
 from hitrate.explain.causes.wording import place, quoted, repeats
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
+
+
+_INSIDE_NUMBER = re.compile(r"\d[-:]\Z")
+_INSIDE_WORD = re.compile(r"[A-Za-z]\Z")
 
 
 class CounterInPrefix:
@@ -25,7 +30,7 @@ class CounterInPrefix:
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
         values = spot.numbers if spot is not None else None
-        if divergence is None or spot is None or values is None:
+        if divergence is None or spot is None or values is None or spot.moments or _is_part(spot, values):
             return None
         was, now = values
         value_was, value_now = number(was), number(now)
@@ -45,6 +50,13 @@ class CounterInPrefix:
                 "other text: what follows the number is unchanged",
             ),
         )
+
+
+def _is_part(spot: Spot, values: tuple[str, str]) -> bool:
+    """Whether the number is a part of a longer one, as a telephone number, or of a word, as in H2O."""
+    label = spot.label(values[0])
+    behind = spot.lines[0][len(label) + len(values[0]) :]
+    return bool(_INSIDE_NUMBER.search(label) or (_INSIDE_WORD.search(label) and re.match("[A-Za-z]", behind)))
 
 
 def _named(spot: Spot, was: str) -> str:

@@ -67,6 +67,6 @@ def _confidence(
         return "likely" if labelled and days <= 31 else "possible" if days == 1 else None
     if evidence.call.at is not None and now.dates and near(now, evidence.call.at):
         return "certain" if abs(days - gap / DAY_S) <= 1 else "likely"
-    if abs(days - gap / DAY_S) <= 1:
-        return "likely"
-    return "possible" if labelled and days <= 31 else None
+    if not labelled:
+        return None
+    return "likely" if abs(days - gap / DAY_S) <= 1 else "possible" if days <= 31 else None

@@ -43,7 +43,8 @@ class HistoryCompacted:
         smaller = bool(before.parts and before.characters) and (
             call.parts < before.parts and call.characters < _MUCH * before.characters
         )
-        if not said and not (summary and smaller):
+        condensed = divergence.change == "messages condensed"
+        if not said and not condensed and not (summary and smaller):
             return None
         size = f" ({before.characters:,} characters became {call.characters:,})" if smaller else ""
         return Recognised(

@@ -7,7 +7,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.causes.pointers import message_index
 from hitrate.explain.causes.spot import spot_of
-from hitrate.explain.causes.wording import both_sides, change_in_words, place
+from hitrate.explain.causes.wording import place, what_changed
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
@@ -28,7 +28,7 @@ class HistoryEdited:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
         if divergence is None or message_index(divergence.pointer) is None or divergence.kind in ("tools", "schema"):
             return None
-        change = both_sides(spot) if spot is not None else change_in_words(divergence)
+        change = what_changed(divergence, spot)
         return Recognised(
             confidence="certain",
             summary=f"{place(divergence)[:1].upper()}{place(divergence)[1:]} is not as it was sent before: {change}.",

@@ -40,7 +40,7 @@ class NameOnTop:
             return None
         was, now = spot.tokens
         label = spot.label(was)
-        named = bool(_LABEL.search(label[-60:])) or all(_EMAIL_OR_PATH.search(line) for line in spot.lines)
+        named = _names_one(label[-60:], was) or all(_EMAIL_OR_PATH.search(line) for line in spot.lines)
         short = _short(spot)
         if was == now or not short or not (named or self._across(evidence) and all(map(_PROPER.match, (was, now)))):
             return None
@@ -58,6 +58,12 @@ class NameOnTop:
     @staticmethod
     def _across(evidence: Evidence) -> bool:
         return evidence.before is not None and evidence.before.conversation != evidence.call.conversation
+
+
+def _names_one(label: str, value: str) -> bool:
+    """Whether the text in front speaks of a user or tenant; in front of a number, its very last word has to."""
+    found = list(_LABEL.finditer(label))
+    return bool(found) and not (value.isdecimal() and re.search(r"\w", label[found[-1].end() :]))
 
 
 def _short(spot: Spot) -> tuple[str, str] | None:

@@ -39,9 +39,9 @@ class NonceInPrefix:
         if divergence is None or spot is None:
             return None
         was, now = spot.tokens
-        header = _HEADER_LINE.match(spot.lead)
         kind = random_kind(was)
         shaped = kind is not None and random_kind(now) is not None
+        header = _HEADER_LINE.match(spot.lead) if shaped or "=" in spot.lead else None
         labelled = labelled_id(spot.label(was), was) and labelled_id(spot.label(now), now)
         if was == now or not (shaped or labelled or header):
             return None
@@ -56,8 +56,8 @@ class NonceInPrefix:
                 "Switch that line off in the client, or strip lines that begin with it at the gateway before the "
                 "prompt is rendered."
             )
-        confidence: Literal["certain", "likely", "possible"] = "likely" if shaped or header else "possible"
-        if (shaped or labelled) and (repeats(evidence) or header or kind in ("UUID", "ULID", "trace context")):
+        confidence: Literal["certain", "likely", "possible"] = "likely" if shaped else "possible"
+        if header or (shaped or labelled) and (repeats(evidence) or kind in ("UUID", "ULID", "trace context")):
             confidence = "certain"
         elif shaped and labelled:
             confidence = "certain" if spot.goes_on_alike(was, now) else "likely"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from hitrate.explain.evidence import Divergence
+
 _SCHEMA = re.compile(
     r"/(?:parameters(?:JsonSchema)?|parametersJsonSchema|input_?schema|inputSchema(?:/json)?|json_?schema|schema|responseSchema"
     r"|responseJsonSchema|response_?schema|response_format|format|output_?schema|properties|\$defs|definitions)(?:/|\Z)",
@@ -17,12 +19,18 @@ _ID = re.compile(
     r"/(?:id|call_?id|tool_?call_?id|tool_?use_?id|callId|toolCallId|toolUseId|item_?id|message_?id|response_?id|uuid)\Z",
     re.IGNORECASE,
 )
+_OF_TOOLS = re.compile(r"same \d+ tools|tools? (?:added|removed)|tools (?:are|is) (?:gone|new)")
 _REASONING = re.compile(r"reason|think|thought|encrypted_content|signature", re.IGNORECASE)
 
 
 def inside_schema(pointer: str) -> bool:
     """Whether it lies inside a JSON schema, of a tool's arguments or of the response."""
     return bool(_SCHEMA.search(pointer))
+
+
+def whole_list_of_tools(divergence: Divergence) -> bool:
+    """Whether it is the list of tools that changed, where the first difference lies deep inside of one of them."""
+    return bool(_OF_TOOLS.search(divergence.words))
 
 
 def in_description(pointer: str) -> bool:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.causes.spot import spot_of
-from hitrate.explain.causes.wording import both_sides, change_in_words, place
+from hitrate.explain.causes.wording import place, what_changed
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
@@ -22,7 +22,7 @@ class PromptChanged:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
         if divergence is None:
             return None
-        change = both_sides(spot) if spot is not None else change_in_words(divergence)
+        change = what_changed(divergence, spot)
         return Recognised(
             confidence="certain",
             summary=f"The prompt changed in {place(divergence)}: {change}.",

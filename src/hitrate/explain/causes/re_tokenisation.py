@@ -31,8 +31,7 @@ class ReTokenisation:
             blocks = f"; in whole blocks of {facts.granularity}, {int(position) // facts.granularity * facts.granularity:,} can be reused"
         return Recognised(
             confidence="likely",
-            summary=f"The token ids part at position {position} ({change_in_words(divergence)}) and go on alike behind it: "
-            f"the same text, cut into other tokens{blocks}.",
+            summary=f"The text seems the same, cut into other tokens: {change_in_words(divergence)}{blocks}.",
             advice="Keep the ids that were generated and send those again, where the engine takes ids, or accept that "
             "reuse ends at the first such place.",
             ruled_out=(*ruled_out(evidence), "other text: the ids behind the place are the same, moved"),

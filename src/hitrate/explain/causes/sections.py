@@ -52,6 +52,7 @@ _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _LABEL = re.compile(
     r"^\s*(?:\*\*|__|【|\[|=+\s|-{2,}\s)?([^\n]{2,80}?)(?:\*\*|__)?\s*(?:[:：](?:\*\*|__)?|】|\]|\s=+|\s-{2,})\s*$"
 )
+_ITEM = re.compile(r"\s*(?:[-*+•·]|\d+[.)]|\[)\s?\S")
 _FIELD = re.compile(r"^\W*([^\n:：=]{2,50}?)\s*[:：=]")
 
 
@@ -69,10 +70,10 @@ def section_of(spot: Spot) -> Section | None:
         if (_BOX_BEFORE.search("\n" + spot.lead) and _BOX.match(line[len(spot.lead) :])) or any(
             character in _TICKS for character in line[max(0, len(spot.lead) - 4) : len(spot.lead) + 2]
         ):
-            return Section("state", _nearest(spot.front) or "check boxes", True)
+            return Section("state", _nearest(spot) or "check boxes", True)
         if _GIT.match(line) or _TREE.match(line):
-            return Section("state", _nearest(spot.front) or "working tree", True)
-    labels = list(labels_of(spot.front))
+            return Section("state", _nearest(spot) or "working tree", True)
+    labels = labels_of(spot.front, spot.lines[0])
     if any(_PASSAGE.match(line) for line in spot.lines) and not any(_STATE.search(label) for label in labels[:1]):
         return Section("retrieved", labels[0] if labels else "numbered passages", True)
     for label in labels:
@@ -82,33 +83,37 @@ def section_of(spot: Spot) -> Section | None:
     return None
 
 
-def labels_of(front: str) -> list[str]:
-    """What names the text behind `front`, the nearest first: its field on the line, label lines, headings, open tags."""
+def labels_of(front: str, line: str) -> list[str]:
+    """What names the text behind `front`, the nearest first: its field on the line, label lines, headings, open tags.
+
+    `line` is the whole line that `front` ends in.
+    """
     head, _, lead = front.rpartition("\n")
     found = [match[1].strip()] if (match := _FIELD.match(lead)) else []
     deepest = 7
     label_seen = False
     lines = head.split("\n")[-120:]
-    for number, line in enumerate(reversed(lines)):
-        heading, label = _HEADING.match(line), _LABEL.match(line)
+    for number, above in enumerate(reversed(lines)):
+        heading, label = _HEADING.match(above), _LABEL.match(above)
         if heading and len(heading[1]) < deepest:
             found.append(heading[2])
             deepest, label_seen = len(heading[1]), True
-        elif label and not label_seen and not _left(lines, number):
+        elif label and not label_seen and not _left([*lines[len(lines) - number :], line]):
             found.append(label[1].strip())
             label_seen = True
     return found + _open_tags(front)
 
 
-def _left(lines: list[str], number: int) -> bool:
-    """Whether a paragraph that is no list has begun behind a label line: then the label no longer covers the change."""
-    behind = lines[len(lines) - number :]
-    blank = False
+def _left(behind: list[str]) -> bool:
+    """Whether, in the lines behind a label, a list has ended and prose has begun: then the label no longer covers it."""
+    listed = blank = False
     for line in behind:
         if not line.strip():
-            blank = True
-        elif blank and behind.index(line) > 1 and re.match(r"[^\W\d_]", line):
+            blank = listed
+        elif blank and re.match(r"[^\W\d_]", line):
             return True
+        else:
+            listed = listed or bool(_ITEM.match(line))
     return False
 
 
@@ -122,5 +127,5 @@ def _open_tags(front: str) -> list[str]:
     return [name.replace("_", " ").replace("-", " ") for name in reversed(opened)]
 
 
-def _nearest(front: str) -> str | None:
-    return next(iter(labels_of(front)), None)
+def _nearest(spot: Spot) -> str | None:
+    return next(iter(labels_of(spot.front, spot.lines[0])), None)

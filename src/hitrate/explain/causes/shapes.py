@@ -16,16 +16,19 @@ _CASE_SWITCH = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
 _SHORT_VALUE = re.compile(r"(?=.*[\d])[\w-]{4,}|[0-9a-f]{4,}", re.ASCII)
 
 _ID_WORDS = (
-    r"[a-z_-]*(?:id|uuid|guid|hash|digest|checksum|sha\d*|etag|nonce|salt|seed|trace|span|signature|sig|token|cch|rid"
-    r"|sid|correlation)|request|req|session|sess|run|build|conversation|thread|instance|pod|container|h|key"
+    r"(?:\w*[_-]|request|req|trace|span|session|call|item|run|user|thread|message|conversation|agent|task)?(?:id|ids)"
+    r"|\w*(?:uuid|guid|hash|digest|checksum|nonce|token|trace|signature|correlation)"
+    r"|sha\d*|etag|salt|seed|span|sig|cch|rid|sid|request|req|session|sess|run|build|conversation|thread|instance|pod|container|h"
     r"|anfrage|sitzung|kennung|vorgang|prüfsumme|requête|séance|identifiant|empreinte|solicitud|sesión|identificador"
-    r"|sessão|richiesta|sessione|请求|請求|会话|會話|编号|編號|标识|標識|哈希|追踪|セッション|リクエスト|識別子|ハッシュ|요청|세션|식별자"
-    r"|запрос|сессия|сеанс|идентификатор|хеш|żądanie|sesja|oturum|istek|معرف|طلب|جلسة|सत्र|अनुरोध"
+    r"|sessão|richiesta|sessione|sessie|żądanie|sesja|oturum|istek|запрос|сессия|сеанс|идентификатор|хеш"
+    r"|请求|請求|会话|會話|编号|編號|标识|標識|哈希|追踪|セッション|リクエスト|識別子|ハッシュ|요청|세션|식별자"
+    r"|معرف|طلب|جلسة|सत्र|अनुरोध"
 )
 _ID_LABEL = re.compile(
-    rf"(?<![^\W_])(?:{_ID_WORDS})\W{{0,2}}(?:(?:id|nr|no)\W{{0,2}})?\s*(?:[:=#：]|is|ist|est|es)?\s*[\"'<(\[]?[\w.-]*[_-]?\Z",
-    re.I,
+    rf"(?<![A-Za-z])(?:{_ID_WORDS})\W{{0,2}}(?:(?:id|nr|no)\W{{0,2}})?\s*(?:[:=#：]|is|ist|est|es)?\s*[\"'<(\[]?[\w.-]*[_-]?\Z",
+    re.IGNORECASE,
 )
+"""A word for an id or a hash right in front of a value, with the part of the value that both sides share."""
 
 
 def random_kind(token: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.causes.pointers import message_index
 from hitrate.explain.causes.spot import spot_of
-from hitrate.explain.causes.wording import place
+from hitrate.explain.causes.wording import place, repeats
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
@@ -19,6 +19,10 @@ _DROPPED_LINE = re.compile(
     re.IGNORECASE,
 )
 """A line that tells the model how much of the history is missing."""
+
+
+_MOST_PINNED = 3
+"""Messages that windows keep in front: system prompt, first question, its answer."""
 
 
 class SlidingWindow:
@@ -37,10 +41,13 @@ class SlidingWindow:
         divergence = evidence.divergence
         if divergence is None or divergence.kind in ("tools", "schema"):
             return None
-        dropped = divergence.change == "messages dropped"
-        shift = evidence.pair.shift if dropped or _in_text(divergence) else 0
-        if not dropped and shift <= 0 and not _counts_dropped(divergence):
+        shift = evidence.pair.shift
+        dropped = divergence.change == "messages dropped" and _at_the_front(evidence)
+        noted = divergence.change == "messages condensed" and bool(_DROPPED_LINE.search(divergence.now))
+        moved = shift > 0 and _in_text(divergence) and _at_the_front(evidence)
+        if not (dropped or noted or moved or _counts_dropped(divergence)):
             return None
+        shift = shift or (len(divergence.names) if dropped else 0)
         again = sum(past.change in ("messages dropped", divergence.change) for past in evidence.lineage)
         count = f"by {shift} message{'s' if shift > 1 else ''}" if shift > 0 else "by some messages"
         return Recognised(
@@ -53,13 +60,21 @@ class SlidingWindow:
         )
 
 
+def _at_the_front(evidence: Evidence) -> bool:
+    """Whether the history's start is what moved: at most a system prompt, a first task and its answer stand in front."""
+    divergence = evidence.divergence
+    index = message_index(divergence.pointer) if divergence is not None else None
+    return index is not None and (index <= _MOST_PINNED or repeats(evidence) > 0)
+
+
 def _in_text(divergence: Divergence) -> bool:
     return message_index(divergence.pointer) is not None and divergence.change in (
         "text",
         "replaced",
+        "shortened",
         "list members",
-        "list order",
         "block type",
+        "role",
     )
 
 

@@ -27,12 +27,12 @@ class SummaryWithoutPrefix:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence, pair = evidence.divergence, evidence.pair
-        if divergence is None or (pair.relation != "summary" and divergence.change != "prefix rebuilt"):
+        if divergence is None or pair.relation != "summary":
             return None
         kept = f"{divergence.cacheable_share:.0%}" if divergence.cacheable_chars else "nothing"
         words = f" ({divergence.words.rstrip('.')})" if divergence.words else ""
         return Recognised(
-            confidence="certain" if pair.relation == "summary" else "likely",
+            confidence="certain",
             summary=f"A call that carries the conversation in another form shares {kept} of its prefix: it differs from "
             f"{divergence.pointer or 'the start'} on{words}.",
             advice="Send the same tools, system prompt and messages as the last call, and append the request for a "

@@ -14,6 +14,7 @@ from hitrate.explain.causes.image_changed import ImageChanged
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.name_on_top import NameOnTop
 from hitrate.explain.causes.nonce_in_prefix import NonceInPrefix
+from hitrate.explain.causes.order_not_kept import OrderNotKept
 from hitrate.explain.causes.prompt_changed import PromptChanged
 from hitrate.explain.causes.re_tokenisation import ReTokenisation
 from hitrate.explain.causes.reasoning_not_replayed import ReasoningNotReplayed
@@ -40,6 +41,7 @@ TEXT_CAUSES: tuple[Cause, ...] = (
     SchemaKeyOrder(),
     ToolSetChanged(),
     ArgumentsReserialised(),
+    OrderNotKept(),
     IdsRegenerated(),
     ImageChanged(),
     ReasoningNotReplayed(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
-from hitrate.explain.causes.pointers import inside_schema
+from hitrate.explain.causes.pointers import inside_schema, whole_list_of_tools
 from hitrate.explain.causes.wording import listed, place
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
@@ -31,7 +31,7 @@ class ToolOrder:
         divergence = evidence.divergence
         if divergence is None or divergence.kind != "tools" or divergence.change != "list order":
             return None
-        if inside_schema(divergence.pointer) and not divergence.names:
+        if inside_schema(divergence.pointer) and not whole_list_of_tools(divergence):
             return None
         moved = f"; moved: {listed(divergence.names)}" if divergence.names else ""
         first = (divergence.value_was, divergence.value_now)

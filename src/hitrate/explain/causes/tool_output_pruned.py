@@ -48,13 +48,14 @@ class ToolOutputPruned:
             "replaced",
             "block type",
             "suffix removed",
+            "shortened",
             "list members",
         ):
             return None
-        what = "The result of an earlier tool call" if of_tool else "The text"
+        what = place(divergence)
         return Recognised(
             confidence="certain" if of_tool and placeholder else "likely",
-            summary=f"{what} in {place(divergence)} was {'replaced by' if placeholder else 'cut to'} "
+            summary=f"{what[:1].upper()}{what[1:]} was {'replaced by' if placeholder else 'cut to'} "
             f"{quoted(_new_text(divergence, spot)) if _new_text(divergence, spot) else 'nothing'}{_sizes(evidence)}.",
             advice="Clear old results only when the history is rewritten anyway (a compaction), many at once, and not "
             "while the cache is warm; or cut a result before it is sent the first time. What is saved in size is paid "

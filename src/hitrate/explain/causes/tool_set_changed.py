@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
-from hitrate.explain.causes.pointers import inside_schema
+from hitrate.explain.causes.pointers import inside_schema, whole_list_of_tools
 from hitrate.explain.causes.wording import change_in_words, listed, place
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
-
-_CHANGES = {"list members", "member added", "member removed", "replaced", "block type"}
-
 
 class ToolSetChanged:
     name: ClassVar[str] = "tool-set-changed"
@@ -28,9 +25,9 @@ class ToolSetChanged:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence = evidence.divergence
-        if divergence is None or divergence.kind != "tools" or divergence.change not in _CHANGES:
+        if divergence is None or divergence.kind != "tools" or divergence.change != "list members":
             return None
-        if inside_schema(divergence.pointer) and not (divergence.change == "list members" and divergence.names):
+        if inside_schema(divergence.pointer) and not whole_list_of_tools(divergence):
             return None
         which = f" ({listed(divergence.names)})" if divergence.names else ""
         return Recognised(

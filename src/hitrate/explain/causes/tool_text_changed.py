@@ -7,7 +7,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.causes.pointers import in_description
 from hitrate.explain.causes.spot import spot_of
-from hitrate.explain.causes.wording import both_sides, change_in_words, place
+from hitrate.explain.causes.wording import place, what_changed
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
@@ -29,7 +29,7 @@ class ToolTextChanged:
         if divergence is None or divergence.kind != "tools":
             return None
         what = "A description" if in_description(divergence.pointer) else "The text"
-        change = both_sides(spot) if spot is not None else change_in_words(divergence)
+        change = what_changed(divergence, spot)
         return Recognised(
             confidence="certain",
             summary=f"{what} in {place(divergence)} changed: {change}.",

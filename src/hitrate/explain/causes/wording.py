@@ -28,16 +28,24 @@ def quoted(text: str, most: int = 60, *, forms: bool = False) -> str:
 def place(divergence: Divergence) -> str:
     """ "the system prompt (/messages/0/content, character 31)"."""
     where = divergence.pointer or "the whole body"
+    named = "the rendered prompt" if divergence.pointer.count("/") == 1 and divergence.kind != "system" else ""
     if divergence.offset is not None:
         where += f", character {divergence.offset:,}"
-    return f"{_PLACES.get(divergence.kind, 'the prompt')} ({where})"
+    return f"{named or _PLACES.get(divergence.kind, 'the prompt')} ({where})"
 
 
 def both_sides(spot: Spot) -> str:
     """The differing values, or, where they are longer than a line, how each side begins: `"a" became "b"`."""
     was, now = spot.lines
     start = max(0, len(spot.lead) - 24)
-    return f"{quoted(was[start:]) if was[start:] else 'nothing'} became {quoted(now[start:]) if now[start:] else 'nothing'}"
+    sides = [quoted(line[start:]) if line[start:] else "nothing" for line in (was, now)]
+    return f"{sides[0]} became {sides[1]}"
+
+
+def what_changed(divergence: Divergence, spot: Spot | None) -> str:
+    """Both sides of a text that became another, else the change in words."""
+    plain = divergence.change in ("text", "replaced", "shortened", "suffix added", "suffix removed")
+    return both_sides(spot) if spot is not None and plain else change_in_words(divergence)
 
 
 def change_in_words(divergence: Divergence) -> str:

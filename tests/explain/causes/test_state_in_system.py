@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from breaks import BODY, divergence, evidence, named, recognised
+
+STATE = "state-in-system"
+
+
+@pytest.mark.parametrize(
+    ("head", "was", "now"),
+    [
+        ("Current task list:\n", "[ ] find the helper\n[ ] fix it", "[x] find the helper\n[ ] fix it"),
+        ("## To-do\n- ", "[ ] find the helper", "[~] find the helper"),
+        ("", "☐ find the helper", "☑ find the helper"),
+        ("Git status:\n", "On branch main\nnothing to commit", "On branch main\n M src/tide.py"),
+        ("<git_status>\n", " M src/tide.py", " M src/ebb.py"),
+        ("# Memory\n\n- ", "likes short answers", "lives in Gent"),
+        ("<memory>\n", "The user likes tea.", "The user likes coffee."),
+        ("### Open files\n", "tests/test_tide.py", "src/tide.py"),
+        ("Projektstruktur\n", "├── alt.py", "├── neu.py"),
+        ("Aufgabenliste:\n- ", "Hilfsfunktion suchen", "Rundung beheben"),
+        ("## Mémoire\n", "Aime le thé.", "Aime le café."),
+        ("Tareas pendientes:\n", "buscar la función", "corregir el redondeo"),
+        ("# 待办事项\n", "查找函数", "修复舍入"),
+        ("【タスク一覧】\n", "関数を探す", "丸めを直す"),
+        ("할 일 목록:\n", "함수 찾기", "반올림 수정"),
+        ("## Память\n", "Любит чай.", "Любит кофе."),
+        ("Device states:\n", "lamp: on", "lamp: off"),
+    ],
+)
+def test_a_section_of_state_was_rendered_anew(head, was, now):
+    front = "Be brief and kind.\n\n"
+    assert named(f"{front}{head}{was}\n{BODY}", f"{front}{head}{now}\n{BODY}") == STATE
+
+
+@pytest.mark.parametrize(
+    ("head", "was", "now", "name"),
+    [
+        ("# Rules\n", "Never apologise.", "Never guess.", "system-text-changed"),
+        ("# Memory\n- likes tea\n\n# Rules\n", "Never apologise.", "Never guess.", "system-text-changed"),
+        ("<memory>likes tea</memory>\n", "Never apologise.", "Never guess.", "system-text-changed"),
+        ("Tasks:\n- a\n- b\n\n", "Answer in prose, always.", "Give lists, always.", "system-text-changed"),
+        ("# Memory\n", "Last seen: 2026-03-11 09:13:53", "Last seen: 2026-03-11 09:14:07", "clock-in-prefix"),
+        ("# Git\nHEAD: ", "7f3a9c1e22", "0b44d2aa90", "nonce-in-prefix"),
+        ("<documents>\n", "Pond liners last long.", "Batteries fail.", "retrieved-text-in-system"),
+        ("# Memory\n", "likes  tea", "likes tea", "text-form-changed"),
+    ],
+)
+def test_other_sections_are_no_state(head, was, now, name):
+    assert named(f"Be brief.\n\n{head}{was}\n{BODY}", f"Be brief.\n\n{head}{now}\n{BODY}") == name
+
+
+def test_the_history_is_no_system_prompt():
+    assert named("[ ] a", "[x] a", kind="user", pointer="/messages/3/content") == "history-edited"
+
+
+def test_what_it_says():
+    was, now = ("Be kind.\n\nCurrent task list:\n[%s] find it\n" % box for box in " x")
+    _, said = recognised(evidence(divergence(was, now)))
+    assert said.confidence == "certain"
+    assert said.summary == (
+        'State under "Current task list" in the system prompt (/messages/0/content, character 30) changed: '
+        '"[ ] find it" became "[x] find it".'
+    )
+
+
+def test_a_heading_far_in_front_is_found():
+    front = "# Memory\n" + "- a note of some length\n" * 60
+    assert named("Be kind.\n" * 800 + front + "- tea", "Be kind.\n" * 800 + front + "- milk") == STATE
