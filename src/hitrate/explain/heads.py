@@ -14,6 +14,8 @@ from hitrate.core.recent import Recent
 from hitrate.explain.prompt_shape import Prompt
 
 _TOLERANCE = 0.1
+_SLACK = 24
+"""Code points that a name or a date may be longer than another, however short the rest is."""
 _SHORTEST = 100
 """Code points of a head below which a difference is no loss worth a comparison; no cache stores so little."""
 _SHORTEST_MESSAGE = 1_000
@@ -70,12 +72,22 @@ class Heads:
         for number, shape in enumerate(_shapes(prompt)):
             for head in self._shapes.get(shape) or ():
                 apart = abs(head.characters - characters)
-                if number == 0 and apart > _TOLERANCE * max(head.characters, characters):
+                if number == 0 and not _about_as_long(head.characters, characters):
                     continue
                 candidate = (-apart, head.conversations[-1])
                 if best is None or candidate > best:
                     best = candidate
         return None if best is None else best[1]
+
+
+def heads_alike(one: Prompt, other: Prompt) -> bool:
+    """Whether two heads have the same shape."""
+    kinds, others = ([part.kind for part in prompt.parts[: prompt.head]] for prompt in (one, other))
+    return kinds == others and _about_as_long(_characters(one), _characters(other))
+
+
+def _about_as_long(one: int, other: int) -> bool:
+    return abs(one - other) <= max(_TOLERANCE * max(one, other), _SLACK)
 
 
 def _key(prompt: Prompt) -> tuple[bytes, ...]:

@@ -61,7 +61,7 @@ class KnownCalls:
         return self._last_with.get(digest)
 
     def ended_with(self, digest: bytes, depth: int, walk: Walk) -> Iterator[int]:
-        """Calls, the newest first, whose prompt is the first `depth` parts of the walked one; `digest` is the last of these."""
+        """Calls whose whole prompt is the first `depth` parts of the walked one, the newest first; `digest` ends it."""
         call = self._ending.get(digest, -1)
         for _ in range(_SAME_END):
             if call < 0:

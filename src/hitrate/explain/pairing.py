@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from hitrate.core.prompt import Sketch
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
-from hitrate.explain.heads import Heads
+from hitrate.explain.heads import Heads, heads_alike
 from hitrate.explain.known_calls import KnownCalls
 from hitrate.explain.prefix_tree import Walk, common_front
-from hitrate.explain.prompt_shape import Kept, Prompt, kept_text, prompt_of, weight
+from hitrate.explain.prompt_shape import REPLY_KINDS, Kept, Prompt, kept_text, prompt_of, weight
 from hitrate.explain.replay import Texts, TextsOf, carries_conversation, has_grown, is_replayed
 
 _CANDIDATES = 6
@@ -71,7 +71,10 @@ class Pairing:
         if front is None:
             known.note_common(prompt, found.conversation)
         total = sum(prompt.sizes)
+        shared = self._shared_characters(prompt, found)
         relation, against = found.relation, found.against
+        if found.grown and against is not None:
+            best = against, found.shared  # it goes on inside the next part, which no other call was shown to do
         seen.conversation = known.record(seen, prompt, walk, relation, against, found.conversation, total)
         if found.conversation is None:
             self._heads.add(prompt, seen.conversation)
@@ -79,11 +82,11 @@ class Pairing:
             relation=relation,
             against=None if against is None else known.indexes[against],
             shared_parts=found.shared,
-            shared_characters=self._shared_characters(prompt, found),
+            shared_characters=shared,
             kept_characters=found.kept.characters,
             shift=found.kept.shift,
             best=None if best is None else known.indexes[best[0]],
-            best_characters=0 if best is None else sum(prompt.sizes[: best[1]]),
+            best_characters=0 if best is None else shared if best[1] == found.shared else sum(prompt.sizes[: best[1]]),
             conversation=seen.conversation,
             near=None if found.near is None else known.indexes[found.near],
             retry_of=None if found.retry_of is None else known.indexes[found.retry_of],
@@ -94,8 +97,9 @@ class Pairing:
         self._known.check_integrity()
 
     def _shared_characters(self, prompt: Prompt, found: _Found) -> int:
-        if found.grown and found.against is not None:
-            return self._known.characters[found.against]
+        against = found.against
+        if against is not None and (found.grown or found.shared == self._known.tree.depth_of(against)):
+            return self._known.characters[against]
         return sum(prompt.sizes[: found.shared])
 
     # The usual call: an earlier prompt, and new messages behind it.
@@ -157,22 +161,25 @@ class Pairing:
         gone_on = known.tips[conversation] not in (front, -1)
         if known.answered[front] and gone_on and depth < len(prompt.digests):
             return None
-        resumed = any(part.kind == "assistant" for part in prompt.parts[prompt.head : depth])
-        return None if known.apart(front, seen.session) and not resumed else conversation
+        if known.apart(front, seen.session):
+            resumed = any(part.kind == "assistant" for part in prompt.parts[prompt.head : depth])
+            return conversation if resumed else None
+        return conversation
 
     # Any other call.
 
     def _searched(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found:
-        if prompt.digests:
-            for call in self._known.ended_with(prompt.digests[-1], len(prompt.digests), walk):
-                if not self._known.apart(call, seen.session) and len(prompt.digests) > prompt.head:
+        whole = len(prompt.digests)
+        if whole > prompt.head:
+            for call in self._known.ended_with(prompt.digests[-1], whole, walk):
+                if not self._known.apart(call, seen.session):
                     return self._carried_on(seen, prompt, walk, call)
         candidate = self._most_in_common(seen, prompt)
         found = None if candidate is None else self._related(seen, prompt, walk, candidate)
         return found or self._summary(seen, prompt) or self._replay(seen, prompt) or self._start(seen, prompt, walk)
 
     def _most_in_common(self, seen: Seen, prompt: Prompt) -> int | None:
-        """The answered call with most of this prompt's messages, if these are enough to be the same conversation."""
+        """The call with most of this prompt's messages, if these are enough to be the same conversation."""
         known = self._known
         votes: dict[int, float] = {}
         for digest, size in zip(prompt.digests[prompt.head :], prompt.sizes[prompt.head :], strict=True):
@@ -181,17 +188,44 @@ class Pairing:
                 votes[call] = votes.get(call, 0.0) + weight(digest, size, known.common)
         calls = sorted(votes, key=lambda call: (votes[call], call), reverse=True)[:_CANDIDATES]
         best: tuple[float, int, int] | None = None
-        for call in {known.answered_for(call) for call in (*calls, *known.newest_of(seen))} - {None}:
-            assert call is not None
+        for call in {*calls, *known.newest_of(seen), *self._like_headed(prompt)}:
             was = known.tree.digests_of(call)
             in_common = self._in_common(prompt, was[known.heads[call] :])
             least = _SAME_SESSION if known.sessions[call] == seen.session != "" else _SAME_CONVERSATION
             shorter = min(prompt.message_characters, known.message_characters[call])
-            if in_common <= 0 or in_common < min(least * shorter, _MUCH):
+            if (
+                in_common <= 0
+                or in_common < min(least * shorter, _MUCH)
+                or not self._may_be_one(seen, prompt, call, was)
+            ):
                 continue
             score = in_common * (0.5 if known.apart(call, seen.session) else 1.0)
             best = max(best or (0.0, 0, 0), (score, common_front(was, prompt.digests), call))
         return None if best is None else best[2]
+
+    def _like_headed(self, prompt: Prompt) -> list[int]:
+        """The newest call of a conversation whose head is nearly this one's."""
+        conversation = self._heads.near(prompt)
+        return [] if conversation is None or self._known.tips[conversation] < 0 else [self._known.tips[conversation]]
+
+    def _may_be_one(self, seen: Seen, prompt: Prompt, call: int, was: list[bytes]) -> bool:
+        """Whether more than a question that anybody may ask speaks for one conversation: the log's own name for it, a
+        head that is the same in part or in shape, an answer that both have, or the prompt going on from the call."""
+        known = self._known
+        if known.sessions[call] == seen.session != "" or not (prompt.head or known.heads[call]):
+            return True
+        head = was[: known.heads[call]]
+        if not set(head).isdisjoint(prompt.digests[: prompt.head]):
+            return True
+        tip = known.tip(known.conversations[call])
+        if tip is not None and tip.call == call and heads_alike(prompt, tip.prompt):
+            return True
+        messages = was[len(head) :]
+        rest = set(messages).difference(known.common)
+        if any(part.kind in REPLY_KINDS and part.digest in rest for part in prompt.parts[prompt.head :]):
+            return True
+        own = prompt.digests[prompt.head :]
+        return bool(rest) and len(own) > len(messages) and own[: len(messages)] == messages
 
     def _in_common(self, prompt: Prompt, was: Iterable[bytes]) -> float:
         shared = set(was).intersection(prompt.digests[prompt.head :])
@@ -201,9 +235,14 @@ class Pairing:
             if digest in shared
         )
 
-    def _related(self, seen: Seen, prompt: Prompt, walk: Walk, call: int) -> _Found | None:
+    def _related(self, seen: Seen, prompt: Prompt, walk: Walk, in_common: int) -> _Found | None:
         """How the prompt relates to a call of its conversation; None where it is another conversation after all."""
         known = self._known
+        call = known.answered_for(in_common)
+        if known.tree.is_front(in_common, walk):
+            return self._carried_on(seen, prompt, walk, in_common)
+        if call is None:
+            return None
         was = known.tree.digests_of(call)
         shared = common_front(was, prompt.digests)
         if shared == len(was):
@@ -213,24 +252,27 @@ class Pairing:
             conversation = None
         if shared == len(prompt.digests):
             return _Found("rewind", call, conversation, shared)
+        tip = known.tip(known.conversations[call])
+        tip = tip if tip is not None and tip.call == call else None
+        texts = self._texts(seen, call)
+        if tip is not None and has_grown(prompt, tip.prompt, shared, texts):
+            return _Found("append", call, conversation, shared, grown=True)
         kept = kept_text(prompt, was, shared, known.common)
         head = known.heads[call]
         same_head = shared >= max(prompt.head, head)
-        if kept.in_messages > _KEPT * known.message_characters[call] * (len(was) - max(shared, head)) / (
-            len(was) - head
-        ):
+        fronts = known.ended_with(prompt.digests[shared - 1], shared, walk) if same_head and shared > head else iter(())
+        if kept.in_messages > _KEPT * (known.characters[call] - sum(prompt.sizes[:shared])):
+            front = next(fronts, None) if len(prompt.digests) <= len(was) else None
+            if front is not None:  # the same question behind another answer to the one before
+                return self._carried_on(seen, prompt, walk, front)
             begins = not prompt.has_replies(prompt.head) and len(prompt.digests) - prompt.head < len(was) - head
             return None if begins and not same_head else _Found("rewrite", call, conversation, shared, kept)
         if not same_head:
             return None
-        tip = known.tip(known.conversations[call])
-        if tip is not None and tip.call == call:
-            texts = self._texts(seen, call)
-            if has_grown(prompt, tip.prompt, shared, texts):
-                return _Found("append", call, conversation, shared, grown=True)
-            if is_replayed(prompt, tip.prompt, shared, texts):
-                return _Found("rewrite", call, conversation, shared, kept)
-        for front in known.ended_with(prompt.digests[shared - 1], shared, walk) if shared > prompt.head else ():
+        if tip is not None and is_replayed(prompt, tip.prompt, shared, texts):
+            return _Found("rewrite", call, conversation, shared, kept)
+        front = next(fronts, None)
+        if front is not None:
             return self._carried_on(seen, prompt, walk, front)
         in_session = known.sessions[call] == seen.session != ""
         if shared > head and (in_session or shared >= known.openings[known.conversations[call]]):
@@ -277,8 +319,7 @@ class Pairing:
     def _start(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found:
         """A conversation of its own."""
         known = self._known
-        conversation = self._heads.near(prompt)
-        near = None if conversation is None or known.tips[conversation] < 0 else known.tips[conversation]
+        near = next(iter(self._like_headed(prompt)), None)
         best = known.tree.best(walk)
         if best is not None:
             return _Found("opening", best[0], None, best[1], near=near)

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from hitrate.core.prompt import Part, Sketch
 
 HEAD_KINDS = frozenset({"tools", "schema", "system"})
+_COMMON = 0.25
+
 REPLY_KINDS = frozenset({"assistant", "tool"})
 
 
@@ -51,7 +53,7 @@ class Kept(NamedTuple):
 
 
 def kept_text(now: Prompt, was: Sequence[bytes], shared: int, common: Collection[bytes]) -> Kept:
-    """What of `was` behind part `shared` is in `now`. Parts in `common` count a tenth of their length in
+    """What of `was` behind part `shared` is in `now`. Parts in `common` count less in
     `in_messages`, because every conversation could have them."""
     places: dict[bytes, list[int]] = {}
     for place in range(len(was) - 1, shared - 1, -1):
@@ -75,4 +77,4 @@ def kept_text(now: Prompt, was: Sequence[bytes], shared: int, common: Collection
 
 def weight(digest: bytes, size: int, common: Collection[bytes]) -> float:
     """How much a shared part says of two calls being one conversation, in code points; also an empty one says some."""
-    return (size + 1) * (0.1 if digest in common else 1.0)
+    return (size + 1) * (_COMMON if digest in common else 1.0)

@@ -1,0 +1,112 @@
+"""Pairing against slow and obvious answers, on generated logs."""
+
+import hashlib
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hitrate.core.prompt import Part, Sketch
+from hitrate.explain.evidence import HEALTHY, Seen
+from hitrate.explain.pairing import Pairing
+from hitrate.explain.prefix_tree import common_front
+
+HEADS = (
+    ("tools:search", "tools:book", "system:" + "You ship freight. " * 20),
+    ("tools:search", "system:" + "You sort waste into bins. " * 9),
+    ("system:" + "You proofread novels, and you are kind to their authors. " * 3,),
+    (),
+)
+
+
+def sketch(parts: list[str]) -> Sketch:
+    found = []
+    for part in parts:
+        kind, text = part.split(":", 1)
+        found.append(Part(hashlib.blake2b(part.encode(), digest_size=16).digest(), kind, len(text), (len(text),)))
+    return Sketch(tuple(found))
+
+
+LETTERS = st.sampled_from(["tools:t", "system:s", "user:u", "user:v", "assistant:a", "assistant:b", "tool:r"])
+LOGS = st.lists(st.tuples(st.lists(LETTERS, max_size=7), st.booleans(), st.sampled_from(["", "x", "y"])), max_size=14)
+
+
+@given(LOGS)
+def test_the_best_call_is_the_one_that_comparing_all_pairs_finds(log):
+    pairing = Pairing()
+    for index, (prompt, answered, session) in enumerate(log):
+        now = sketch(prompt)
+        pair = pairing.add(Seen(index=index, answered=answered, session=session), now)
+        fronts = [(common_front(earlier, prompt), call) for call, (earlier, ok, _) in enumerate(log[:index]) if ok]
+        shared, best = max(fronts, default=(0, -1))
+        assert pair.best == (best if shared else None)
+        assert pair.best_characters == sum(part.characters for part in now.parts[:shared])
+        if pair.against is not None:
+            was = log[pair.against][0]
+            assert pair.shared_parts == common_front(was, prompt)
+            assert (pair.relation == "append") <= (prompt[: len(was)] == was)
+    pairing.check_integrity()
+
+
+class Conversation:
+    """An agent that sends its whole history. Every third question is one that everybody asks."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.said = 0
+        self.prompt = [*HEADS[number % len(HEADS)], self.new("user")]
+
+    def new(self, kind: str) -> str:
+        self.said += 1
+        if kind == "user" and self.said % 3 == 0:
+            return "user:Yes, go on."
+        return f"{kind}:{self.number} says for the {self.said}th time what is new in its own words"
+
+    def goes_on(self, tool: bool) -> list[str]:
+        self.prompt = [*self.prompt, self.new("assistant"), self.new("tool" if tool else "user")]
+        return self.prompt
+
+
+@settings(max_examples=150)
+@given(st.lists(st.tuples(st.integers(0, 7), st.booleans()), min_size=1, max_size=40), st.booleans())
+def test_interleaved_conversations_that_only_grow_are_found_without_names(turns, named):
+    pairing = Pairing()
+    agents: dict[int, Conversation] = {}
+    numbers: dict[int, int] = {}
+    for index, (number, tool) in enumerate(turns):
+        begins = number not in agents
+        agent = agents.setdefault(number, Conversation(number))
+        prompt = agent.prompt if begins else agent.goes_on(tool)
+        pair = pairing.add(Seen(index=index, session="one name for all" if named else ""), sketch(prompt))
+        assert pair.relation in (("first", "opening", "side") if begins else ("append",))
+        assert pair.conversation == numbers.setdefault(number, pair.conversation)
+        assert pair.near is None or begins
+    assert sorted(numbers.values()) == list(range(len(agents)))
+
+
+NAMES = st.sampled_from(["none", "one", "own", "wrong"])
+STEPS = st.sampled_from(["question", "tool", "again", "failed", "edit", "rewind", "title"])
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(st.integers(0, 4), STEPS), min_size=1, max_size=40), NAMES)
+def test_nothing_healthy_is_taken_for_a_break(steps, names):
+    pairing = Pairing()
+    agents: dict[int, Conversation] = {}
+    for index, (number, step) in enumerate(steps):
+        begins = number not in agents
+        agent = agents.setdefault(number, Conversation(number))
+        prompt = agent.prompt
+        if step == "title":
+            prompt = ["system:Give this a title.", f"user:{number}"]
+        elif begins or step == "again":
+            pass
+        elif step == "edit":
+            prompt = agent.prompt = [*prompt[:-1], agent.new("user") + " (edited)"]
+        elif step == "rewind":
+            prompt = agent.prompt = prompt[:-2] if len(prompt) > len(HEADS[number % len(HEADS)]) + 2 else prompt
+        else:
+            prompt = agent.goes_on(step == "tool")
+        session = {"none": "", "one": "all", "own": str(number), "wrong": str(index % 3)}[names]
+        pair = pairing.add(Seen(index=index, session=session, answered=step != "failed"), sketch(prompt))
+        assert pair.relation in HEALTHY
+    pairing.check_integrity()
