@@ -44,22 +44,35 @@ CHANGES: dict[str, str] = {
 _SHARED_TO_BE_A_CHANGE = 0.2
 """Share of the longer text that both must have at their ends; with less, one text was replaced by another."""
 
+_LETTERS_AROUND = 8
+"""Code points beside a difference that may be one character with it."""
+
 _WITHOUT_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e"))
 
 
 def change_of_strings(was: str, now: str, offset: int) -> str:
     """`offset` is the first code point that differs."""
-    for change, alike in _SAME_BUT_FOR:
-        if alike(was, now):
-            return change
+    if _same_json(was, now):
+        # First, since one blank more in JSON says who printed it again.
+        return "json text" if compact(_json(was)) == compact(_json(now)) else "json order"
+    behind = common_suffix(was, now, offset)
+    old, new = was[offset : len(was) - behind], now[offset : len(now) - behind]
+    if _without_white_space(old) == _without_white_space(new):
+        return "white space"
+    if not (was.isascii() and now.isascii()) and _same_but_for_form(was, now, offset, behind):
+        return "unicode form"
+    if len(old) == len(new) and old.casefold() == new.casefold():
+        return "letter case"
+    if _same_lines(was, now, offset, behind):
+        return "line order"
     if offset == len(was):
         return "suffix added"
     if offset == len(now):
-        return "replaced" if not now else "suffix removed"
-    shared = offset + common_suffix(was, now, offset)
-    if shared >= _SHARED_TO_BE_A_CHANGE * max(len(was), len(now)):
-        return "text"
-    return "shortened" if shared * 2 >= len(now) and shared * 2 < len(was) else "replaced"
+        return "suffix removed" if now else "replaced"
+    shared = offset + behind
+    if len(now) * 2 < len(was) and shared * 2 >= len(now):
+        return "shortened"
+    return "text" if shared >= _SHARED_TO_BE_A_CHANGE * max(len(was), len(now)) else "replaced"
 
 
 def change_of_members(was: Any, now: Any, names: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
@@ -106,48 +119,36 @@ _LONGEST_MERGE = 16
 _IDS_TO_AGREE = 8
 
 
-def _same_but_for_white_space(was: str, now: str) -> bool:
-    return "".join(was.translate(_WITHOUT_WIDTH).split()) == "".join(now.translate(_WITHOUT_WIDTH).split())
+def _without_white_space(text: str) -> str:
+    return "".join((text if text.isascii() else text.translate(_WITHOUT_WIDTH)).split())
 
 
-def _same_but_for_form(was: str, now: str) -> bool:
-    return any(unicodedata.normalize(form, was) == unicodedata.normalize(form, now) for form in ("NFC", "NFKC"))
+def _same_but_for_form(was: str, now: str, offset: int, behind: int) -> bool:
+    """Whether the parts that differ, with the letters that they combine with, have the same composed form."""
+    start = max(0, offset - _LETTERS_AROUND)
+    behind = max(0, behind - _LETTERS_AROUND)
+    old, new = was[start : len(was) - behind], now[start : len(now) - behind]
+    return any(unicodedata.normalize(form, old) == unicodedata.normalize(form, new) for form in ("NFC", "NFKC"))
 
 
-def _same_but_for_case(was: str, now: str) -> bool:
-    return len(was) == len(now) and was.casefold() == now.casefold()
+def _same_lines(was: str, now: str, offset: int, behind: int) -> bool:
+    """Whether the lines that differ are the same in another order; a last one without line break is a line, too."""
+    start = was.rfind("\n", 0, offset) + 1
+    ends = [text.find("\n", len(text) - behind) for text in (was, now)]
+    old, new = (text[start : end if end >= 0 else len(text)] for text, end in zip((was, now), ends, strict=True))
+    return "\n" in old and Counter(old.splitlines()) == Counter(new.splitlines())
 
 
-def _same_lines(was: str, now: str) -> bool:
-    """A last line without a line break is a line as well."""
-    return "\n" in was and Counter(was.splitlines()) == Counter(now.splitlines())
-
-
-def _same_json_text(was: str, now: str) -> bool:
-    values = _json(was), _json(now)
-    return None not in values and compact(values[0]) == compact(values[1])
-
-
-def _same_json_value(was: str, now: str) -> bool:
-    values = _json(was), _json(now)
-    return None not in values and _sorted(values[0]) == _sorted(values[1])
-
-
-_SAME_BUT_FOR = (
-    ("json text", _same_json_text),
-    ("json order", _same_json_value),
-    ("white space", _same_but_for_white_space),
-    ("unicode form", _same_but_for_form),
-    ("letter case", _same_but_for_case),
-    ("line order", _same_lines),
-)
-"""The first that holds names the change; JSON first, since a blank more in it says who printed it again."""
+def _same_json(was: str, now: str) -> bool:
+    """Whether two texts are JSON of one value, the order of members apart."""
+    if not all(text.lstrip()[:1] in ("{", "[") for text in (was, now)):
+        return False
+    old, new = _json(was), _json(now)
+    return old is not None and new is not None and _sorted(old) == _sorted(new)
 
 
 def _json(text: str) -> Any:
-    """The object or list that a text is; None for any other text."""
-    if not text.lstrip().startswith(("{", "[")):
-        return None
+    """The value of a JSON text, None for other text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

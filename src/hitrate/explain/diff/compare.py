@@ -236,6 +236,8 @@ def _of_shift(found: Found) -> tuple[str, tuple[str, ...]]:
     assert found.shift is not None
     dropped = tuple(unit.pointer for unit in found.was[found.index : found.index + found.shift.dropped])
     inserted = tuple(unit.pointer for unit in found.now[found.index : found.index + found.shift.inserted])
+    if found.group == "system":
+        return "list members", dropped + inserted
     if not found.shift.dropped:
         return "messages inserted", inserted
     return ("messages condensed" if inserted else "messages dropped"), dropped
@@ -305,6 +307,12 @@ def _short(spot: Spot, value: Any) -> str:
     if spot.form == "element" and spot.kind == "tools" and name_of(value):
         return f"tool {name_of(value)}"
     return _as_text(value)[:_EXCERPT]
+
+
+def _front(spot: Spot) -> str:
+    if spot.form != "string" or spot.kind == "image" or spot.offset is None:
+        return ""
+    return spot.was[max(0, spot.offset - _LONGEST_FRONT) : spot.offset]
 
 
 def _as_text(value: Any) -> str:

@@ -43,23 +43,36 @@ class Spot(Struct, frozen=True, kw_only=True):
     """The outermost lists around the spot that hold the same elements in another order, or fewer of them."""
 
 
+class _Pair(Struct, frozen=True):
+    """Two units of one group, with the number of rendered pieces they share at the start."""
+
+    was: Unit
+    now: Unit
+    before: Request
+    after: Request
+    index: int
+
+
 def find_spot(was: Unit, now: Unit, before: Request, after: Request) -> Spot | None:
     """Where two units of one group part; None when they are rendered alike after all."""
+    was.place_pieces()
+    now.place_pieces()
     index = common_prefix(was.signature, now.signature)
+    pair = _Pair(was, now, before, after, index)
     one = was.rendered[index] if index < len(was.rendered) else None
     other = now.rendered[index] if index < len(now.rendered) else None
     if one is None and other is None:
-        return _roles(was, now, before, after)
+        return _roles(pair, None)
     if one is None or other is None or one.path != other.path:
         # A content of null or "" is nothing to the engine, but it is what stands there.
-        empty_one, empty_other = _following(was, index), _following(now, index)
-        if empty_one is not None and empty_other is not None and not _both_empty(empty_one, empty_other):
-            one, other = empty_one, empty_other
+        following = _following(was, index), _following(now, index)
+        if None not in following and not _both_empty(*following):  # type: ignore[arg-type]
+            one, other = following
     if one is None or other is None:
-        return _end(was, now, one, other, index, before, after)
-    if one.path != other.path:
-        return _other_places(was, now, one, other, index, before, after)
-    return _same_place(was, now, one, other, before, after)
+        return _end(pair, one, other)
+    if one.path == other.path:
+        return _same_place(pair, one, other)
+    return _other_places(pair, one, other)
 
 
 def _following(unit: Unit, index: int) -> Piece | None:
@@ -72,96 +85,92 @@ def _both_empty(one: Piece, other: Piece) -> bool:
     return not one.text and not other.text and one.path == other.path
 
 
-def _same_place(was: Unit, now: Unit, one: Piece, other: Piece, before: Request, after: Request) -> Spot | None:
+def _same_place(pair: _Pair, one: Piece, other: Piece) -> Spot | None:
     if one.text == other.text:
-        return _roles(was, now, before, after, other) if one.kind != other.kind else None
-    old, new = before.value(one.pointer), after.value(other.pointer)
-    if compact(old) == compact(new):  # what differs is said beside it, as the detail of an image
-        pointer = other.pointer.rpartition("/")[0]
-        old, new = before.value(one.pointer.rpartition("/")[0]), after.value(pointer)
-    else:
-        pointer = other.pointer
-    front = now.characters_before(other)
+        return _roles(pair, other) if one.kind != other.kind else None
+    old_place, place = one.pointer, other.pointer
+    old, new = pair.before.value(old_place), pair.after.value(place)
+    if _alike(old, new):  # what differs is said beside it, as the detail of an image
+        old_place, place = old_place.rpartition("/")[0], place.rpartition("/")[0]
+        old, new = pair.before.value(old_place), pair.after.value(place)
+    front = pair.now.characters_before(other)
     if _are_ids(old) and _are_ids(new):
-        return _ids(old, new, pointer)
+        return _ids(old, new, place)
     old, new = ("" if value is None else value for value in (old, new))
-    skip_types = now.group in ("tools", "schema")
-    spot = first_difference(old, new, pointer, skip_types, is_tool=now.group == "tools")
+    of_tools = pair.now.group == "tools"
+    spot = first_difference(old, new, place, skip_types=of_tools or pair.now.group == "schema", is_tool=of_tools)
     if spot is None:
         return None
-    kind = now.kind if not other.text else other.kind
+    kind = other.kind if other.text else one.kind
     return replace(spot, characters=front + spot.characters, kind=kind, is_id=other.is_id)
 
 
-def _roles(was: Unit, now: Unit, before: Request, after: Request, piece: Piece | None = None) -> Spot | None:
-    old, new = before.value(f"{was.pointer}/role"), after.value(f"{now.pointer}/role")
+def _roles(pair: _Pair, piece: Piece | None) -> Spot | None:
+    pointer = f"{pair.now.pointer}/role"
+    old, new = pair.before.value(f"{pair.was.pointer}/role"), pair.after.value(pointer)
     if old == new:
         return None
     old, new = (role if isinstance(role, str) else "" for role in (old, new))
+    front = 0 if piece is None else pair.now.characters_before(piece)
+    offset = common_prefix(old, new)
+    return Spot(form="role", pointer=pointer, was=old, now=new, offset=offset, characters=front, kind=pair.now.kind)
+
+
+def _other_places(pair: _Pair, one: Piece, other: Piece) -> Spot:
+    """The pieces that differ stand at different places: in other members, or in blocks of other types."""
+    depth = common_prefix(one.path, other.path)
+    numbers = _number(one.path, depth), _number(other.path, depth)
+    if numbers[0] is not None and numbers[1] is not None:
+        # One block ended, the other goes on with a further member.
+        longer = numbers[0] < numbers[1]
+        return _members(pair, one if longer else None, None if longer else other, depth + 1, other)
+    pointer = _around(pair.now, other, depth)
+    old, new = pair.before.value(_around(pair.was, one, depth)), pair.after.value(pointer)
+    types = (_type(old, one.path, depth), _type(new, other.path, depth))
+    typed = isinstance(old, dict) and isinstance(new, dict) and ("type" in old or "type" in new)
+    in_list = depth > 0 and _number(other.path, depth - 1) is not None
+    opens = not pair.index or common_prefix(pair.now.rendered[pair.index - 1].path, other.path) < depth
+    whole = depth in (len(one.path), len(other.path))
+    if types[0] != types[1] and (typed or whole or (in_list and opens)):
+        front = pair.now.characters_before(other)
+        return Spot(form="type", pointer=pointer, was=old, now=new, names=types, characters=front, kind=other.kind)
+    return _members(pair, one, other, depth, other)
+
+
+def _end(pair: _Pair, one: Piece | None, other: Piece | None) -> Spot:
+    """One unit has no further piece."""
+    unit, request, piece = (pair.was, pair.before, one) if one is not None else (pair.now, pair.after, other)
+    assert piece is not None
+    depth = common_prefix(unit.rendered[pair.index - 1].path if pair.index else (), piece.path)
+    if _number(piece.path, depth) is None:
+        return _members(pair, one, other, depth, other)
+    pointer = _around(unit, piece, depth + 1)
+    found = request.value(pointer)
     return Spot(
-        form="role",
-        pointer=f"{now.pointer}/role",
-        was=old,
-        now=new,
-        offset=common_prefix(old, new),
-        characters=now.characters_before(piece) if piece is not None else 0,
-        kind=now.kind,
+        form="element",
+        pointer=pointer,
+        was=UNSET if one is None else found,
+        now=UNSET if other is None else found,
+        characters=pair.now.characters_before(other),
+        kind=piece.kind,
     )
 
 
-def _other_places(was: Unit, now: Unit, one: Piece, other: Piece, index: int, before: Request, after: Request) -> Spot:
-    depth = common_prefix(one.path, other.path)
-    front = now.characters_before(other)
-    names = (_name(one.path, depth), _name(other.path, depth))
-    place, old_place = _pointer(now, other, depth), _pointer(was, one, depth)
-    if depth < len(one.path) and depth < len(other.path) and isinstance(one.path[depth], int):
-        # One block ended, the other goes on with a further member.
-        longer_was = one.path[depth] < other.path[depth]  # type: ignore[operator]
-        unit, piece = (was, one) if longer_was else (now, other)
-        member = _name(piece.path, depth + 1)
-        container = _pointer(unit, piece, depth + 1)
-        pair = (before.value(container), after.value(container))
-        return Spot(
-            form="members",
-            pointer=container,
-            was=pair[0],
-            now=pair[1],
-            names=(member, "") if longer_was else ("", member),
-            characters=front,
-            kind=piece.kind,
-        )
-    old, new = before.value(old_place), after.value(place)
-    types = (_type(old, one.path, depth), _type(new, other.path, depth))
-    fresh = not index or common_prefix(now.rendered[index - 1].path, other.path) < depth
-    typed = isinstance(old, dict) and isinstance(new, dict) and ("type" in old or "type" in new)
-    inside = bool(depth) and isinstance(other.path[depth - 1], int)
-    if types[0] != types[1] and (typed or (inside and fresh) or not all(names)):
-        return Spot(form="type", pointer=place, was=old, now=new, names=types, characters=front, kind=other.kind)
-    return Spot(form="members", pointer=place, was=old, now=new, names=names, characters=front, kind=other.kind)
+def _members(pair: _Pair, one: Piece | None, other: Piece | None, depth: int, behind: Piece | None) -> Spot:
+    """The objects `depth` steps down part in the members that hold the pieces; None for a side without one.
 
-
-def _end(
-    was: Unit, now: Unit, one: Piece | None, other: Piece | None, index: int, before: Request, after: Request
-) -> Spot:
-    """One unit has no further piece."""
-    unit, piece = (was, one) if one is not None else (now, other)
+    `behind` is the first piece of the later unit that is not shared.
+    """
+    unit, piece = (pair.now, other) if other is not None else (pair.was, one)
     assert piece is not None
-    last: Path = unit.rendered[index - 1].path if index else ()
-    depth = common_prefix(last, piece.path)
-    front = now.characters_before(other)
-    if depth < len(piece.path) and isinstance(piece.path[depth], int):
-        pointer = _pointer(unit, piece, depth + 1)
-        found = UNSET if one is None else before.value(pointer), UNSET if other is None else after.value(pointer)
-        return Spot(form="element", pointer=pointer, was=found[0], now=found[1], characters=front, kind=piece.kind)
-    pointer = _pointer(unit, piece, depth)
-    name = _name(piece.path, depth)
+    pointer = _around(unit, piece, depth)
     return Spot(
         form="members",
         pointer=pointer,
-        was=before.value(pointer),
-        now=after.value(pointer),
-        names=("", name) if one is None else (name, ""),
-        characters=front,
+        was=pair.before.value(pointer),
+        now=pair.after.value(pointer),
+        names=(_name(one, depth), _name(other, depth)),
+        characters=pair.now.characters_before(behind),
         kind=piece.kind,
     )
 
@@ -203,7 +212,7 @@ def first_difference(
         for old, new in pairs:
             if old != new:
                 return _missing(was, now, old, new, pointer, characters, lists)
-            if compact(was[old]) != compact(now[new]):
+            if not _alike(was[old], now[new]):
                 break
             if not (skip_types and is_type(str(old), was[old])):
                 characters += leaf_characters(was[old], skip_types)
@@ -255,17 +264,28 @@ def _ids(was: list[int], now: list[int], pointer: str) -> Spot:
     )
 
 
-def _pointer(unit: Unit, piece: Piece, depth: int) -> str:
+def _around(unit: Unit, piece: Piece, depth: int) -> str:
     """The pointer of what stands around a piece, `depth` steps down from its unit."""
     tokens = piece.pointer[len(unit.pointer) + 1 :].split("/") if len(piece.pointer) > len(unit.pointer) else []
     return "/".join([unit.pointer, *tokens[:depth]])
 
 
-def _name(path: Path, depth: int) -> str:
-    return str(path[depth]) if depth < len(path) else ""
+def _name(piece: Piece | None, depth: int) -> str:
+    return str(piece.path[depth]) if piece is not None and depth < len(piece.path) else ""
+
+
+def _number(path: Path, depth: int) -> int | None:
+    """The position in a list that a path goes through."""
+    step = path[depth] if depth < len(path) else None
+    return step if isinstance(step, int) else None
 
 
 def _type(value: Any, path: Path, depth: int) -> str:
     """The type of a block or item: as it says itself, else the member that tells it apart."""
     named = value.get("type") if isinstance(value, dict) else None
-    return named if isinstance(named, str) else _name(path, depth)
+    return named if isinstance(named, str) else str(path[depth]) if depth < len(path) else ""
+
+
+def _alike(was: Any, now: Any) -> bool:
+    """Whether two decoded values print the same JSON: members in one order, 1 apart from 1.0 and true."""
+    return was == now if isinstance(was, str) and isinstance(now, str) else compact(was) == compact(now)

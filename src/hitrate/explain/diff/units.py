@@ -7,12 +7,11 @@ templates print them, others do not, and agents that invent new ones for every r
 from __future__ import annotations
 
 import json
-from functools import cached_property
+from functools import lru_cache
 from typing import Any, Literal
 
 from hitrate.core import spans
 from hitrate.core.prompt import CanonicalPrompt, Segment
-from hitrate.core.spans import Node
 
 Group = Literal["tools", "schema", "system", "messages"]
 
@@ -41,17 +40,17 @@ class Piece:
     """A string of prompt text, or a JSON value that is rendered whole.
 
     `path` is its place inside the unit, alike for shapes that are rendered alike: a string has the place of the text
-    in the first block, and blocks without text are not counted.
+    in the first block, and blocks without text are not counted. Units give it to their pieces when it is asked for.
     """
 
     __slots__ = ("characters", "kind", "path", "pointer", "text")
 
-    def __init__(self, kind: str, text: str, pointer: str, characters: int, path: Path = ()) -> None:
+    def __init__(self, kind: str, text: str, pointer: str, characters: int) -> None:
         self.kind = kind
         self.text = text
         self.pointer = pointer
         self.characters = characters
-        self.path = path
+        self.path: Path = ()
 
     @property
     def is_id(self) -> bool:
@@ -61,24 +60,17 @@ class Piece:
 class Unit:
     """One tool, schema, system block or message. `kind` is that of its first segment."""
 
+    __slots__ = ("characters", "group", "kind", "pieces", "pointer", "rendered", "signature")
+
     def __init__(self, group: Group, kind: str, pointer: str, pieces: list[Piece]) -> None:
         self.group = group
         self.kind = kind
         self.pointer = pointer
         self.pieces = pieces
-
-    @cached_property
-    def rendered(self) -> list[Piece]:
-        return [piece for piece in self.pieces if piece.text]
-
-    @cached_property
-    def signature(self) -> tuple[tuple[str, str], ...]:
+        self.rendered = [piece for piece in pieces if piece.text]
+        self.signature = tuple([(piece.kind, piece.text) for piece in self.rendered]) or ((kind, ""),)
         """Equal for units that are rendered alike."""
-        return tuple((piece.kind, piece.text) for piece in self.rendered) or ((self.kind, ""),)
-
-    @cached_property
-    def characters(self) -> int:
-        return sum(piece.characters for piece in self.pieces)
+        self.characters = sum([piece.characters for piece in pieces])
 
     @property
     def is_raw_prompt(self) -> bool:
@@ -90,37 +82,47 @@ class Unit:
             return self.characters
         return sum(one.characters for one in self.pieces[: self.pieces.index(piece)])
 
+    def place_pieces(self) -> None:
+        """Give every piece its path."""
+        seen: dict[Path, dict[str, int]] = {}
+        for piece in self.pieces:
+            path: Path = ()
+            rest = piece.pointer[len(self.pointer) + 1 :]
+            for token in rest.split("/") if rest else ():
+                if token.isdecimal():
+                    ordinals = seen.setdefault(path, {})
+                    following = len(ordinals)
+                    path = (*path, ordinals.setdefault(token, following) if piece.text else following)
+                else:
+                    path = (*path, token)
+            if path and path[-1] in _TEXT_MEMBERS:
+                path = (*path, 0, "text")
+            elif not path and self.pointer.count("/") == 1:
+                path = ("content", 0, "text") if self.pointer == "/input" else ("text",)
+            piece.path = path
+
 
 class Request:
     """A body with its canonical prompt, cut into units."""
 
     def __init__(self, prompt: CanonicalPrompt, body: bytes) -> None:
-        self.root = spans.parse(spans.decode_text(body))
+        self._text = spans.decode_text(body)
+        try:
+            self._root = json.loads(self._text.removeprefix("\ufeff"))
+        except RecursionError:
+            raise ValueError("JSON nested too deeply to be read") from None
         self.units = self._units(prompt.segments)
-
-    @cached_property
-    def characters(self) -> int:
-        return sum(unit.characters for unit in self.units)
+        self.characters = sum([unit.characters for unit in self.units])
 
     def of_group(self, group: Group) -> list[Unit]:
         return [unit for unit in self.units if unit.group == group]
 
-    def node(self, pointer: str) -> Node | None:
-        """The value a pointer names, None when there is none."""
-        node: Node | None = self.root
-        for token in pointer.split("/")[1:]:
-            if node is None:
-                return None
-            if isinstance(node.value, list):
-                node = node.items()[int(token)] if token.isdecimal() and int(token) < len(node.value) else None
-            else:
-                node = node.get(token.replace("~1", "/").replace("~0", "~"))
-        return node
-
     def value(self, pointer: str) -> Any:
         """The decoded value a pointer names, None when there is none; markers of a tool or block left out."""
-        node = self.node(pointer)
-        value = None if node is None else node.value
+        try:
+            value = spans.resolve(self._root, pointer)
+        except (LookupError, ValueError, TypeError):
+            return None
         if isinstance(value, dict) and not MARKERS.isdisjoint(value):
             return {name: member for name, member in value.items() if name not in MARKERS}
         return value
@@ -150,48 +152,56 @@ class Request:
         pieces = [
             Piece(segment.kind, segment.text, segment.pointer, self._characters(segment, group))
             for segment in segments
-            if segment.text or self.root.text[segment.start] != "{"  # an object without text is no place for one
+            if segment.text or self._text[segment.start] != "{"  # an object without text is no place for one
         ]
-        if pointer.startswith("/messages/"):
-            pieces = self._with_call_ids(pointer, segments[0].kind, pieces)
-        _place(pointer, pieces)
-        return Unit(group, segments[0].kind, pointer, pieces)
+        kind = segments[0].kind
+        if kind in ("assistant", "tool") and pointer.startswith("/messages/"):
+            _add_call_ids(pointer, kind, self.value(pointer), pieces)
+        return Unit(group, kind, pointer, pieces)
 
     def _characters(self, segment: Segment, group: Group) -> int:
         """Code points of prompt text: of a value all strings and numbers in it; an image has none."""
-        opening = self.root.text[segment.start : segment.start + 1]
-        if segment.kind == "image" or not segment.text:
+        text = segment.text
+        if segment.kind == "image" or not text:
             return 0
+        opening = self._text[segment.start]
         if opening == '"':
-            hashed = segment.text.startswith("sha256:") and len(segment.text) == 71
-            return segment.end - segment.start - 2 if hashed else len(segment.text)
-        if segment.pointer.split("/")[1] in _RAW_PROMPTS and opening != "{":
-            return len(segment.text) - segment.text.count(" ")
-        try:
-            return leaf_characters(json.loads(segment.text), group in ("tools", "schema"))
-        except (ValueError, RecursionError):  # the hash of a long value, or one without a bottom
-            return segment.end - segment.start
+            return segment.end - segment.start - 2 if len(text) == 71 and text.startswith("sha256:") else len(text)
+        if opening != "{" and segment.pointer.split("/", 2)[1] in _RAW_PROMPTS:
+            return len(text) - text.count(" ")
+        return _json_characters(text, group in ("tools", "schema"))
 
-    def _with_call_ids(self, pointer: str, kind: str, pieces: list[Piece]) -> list[Piece]:
-        """The pieces of a chat message with its call ids, and with a content of null, at their places."""
-        message = self.node(pointer)
-        members = {} if message is None else message.members()
-        known = {piece.pointer for piece in pieces}
-        added: list[tuple[str, Piece]] = []
-        answered = members.get("tool_call_id")
-        if answered is not None and isinstance(answered.value, str) and answered.pointer not in known:
-            added.append((f"{pointer}/content", Piece(kind, answered.value, answered.pointer, len(answered.value))))
-        calls = members["tool_calls"].items() if "tool_calls" in members else []
-        for call in calls:
-            name = call.get("id")
-            if name is not None and isinstance(name.value, str) and name.pointer not in known:
-                added.append((f"{call.pointer}/", Piece(kind, name.value, name.pointer, len(name.value))))
-        content = members.get("content")
-        if content is not None and content.value is None:
-            added.insert(0, (f"{pointer}/tool_calls", Piece(kind, "", content.pointer, _NULL_CHARACTERS)))
-        for before, piece in added:
-            pieces.insert(_position(pieces, before), piece)
-        return pieces
+
+def _add_call_ids(pointer: str, kind: str, message: Any, pieces: list[Piece]) -> None:
+    """Put the call ids of a chat message, and a content of null, among its pieces."""
+    if not isinstance(message, dict):
+        return
+    calls = message.get("tool_calls")
+    named = [(f"{pointer}/tool_call_id", message.get("tool_call_id"), f"{pointer}/content")]
+    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+        place = f"{pointer}/tool_calls/{index}"
+        named.append((f"{place}/id", call.get("id") if isinstance(call, dict) else None, f"{place}/"))
+    known = {piece.pointer for piece in pieces}
+    if "content" in message and message["content"] is None:
+        empty = Piece(kind, "", f"{pointer}/content", _NULL_CHARACTERS)
+        pieces.insert(_position(pieces, f"{pointer}/tool_calls"), empty)
+    for place, name, behind in named:
+        if isinstance(name, str) and place not in known:
+            pieces.insert(_position(pieces, behind), Piece(kind, name, place, len(name)))
+
+
+def _position(pieces: list[Piece], pointer: str) -> int:
+    """Where a piece belongs that stands in front of those at or below a pointer."""
+    return next((index for index, piece in enumerate(pieces) if piece.pointer.startswith(pointer)), len(pieces))
+
+
+@lru_cache(maxsize=512)
+def _json_characters(text: str, without_types: bool) -> int:
+    """The same tools come with every request of a conversation."""
+    try:
+        return leaf_characters(json.loads(text), without_types)
+    except (ValueError, RecursionError):  # the hash of a long value, or one without a bottom
+        return len(text)
 
 
 def leaf_characters(value: Any, without_types: bool) -> int:
@@ -214,28 +224,3 @@ def leaf_characters(value: Any, without_types: bool) -> int:
 
 def is_type(name: str, value: Any) -> bool:
     return name == "type" and isinstance(value, str)
-
-
-def _position(pieces: list[Piece], pointer: str) -> int:
-    """Where a piece belongs that stands in front of those at or below a pointer."""
-    return next((index for index, piece in enumerate(pieces) if piece.pointer.startswith(pointer)), len(pieces))
-
-
-def _place(unit: str, pieces: list[Piece]) -> None:
-    """Give every piece its path."""
-    seen: dict[Path, dict[str, int]] = {}
-    for piece in pieces:
-        path: Path = ()
-        rest = piece.pointer[len(unit) + 1 :]
-        for token in rest.split("/") if rest else ():
-            if token.isdecimal():
-                ordinals = seen.setdefault(path, {})
-                number = ordinals.setdefault(token, len(ordinals)) if piece.text else ordinals.get(token, len(ordinals))
-                path = (*path, number)
-            else:
-                path = (*path, token)
-        if path and path[-1] in _TEXT_MEMBERS:
-            path = (*path, 0, "text")
-        elif not path and unit.count("/") == 1:
-            path = ("content", 0, "text") if unit == "/input" else ("text",)
-        piece.path = path

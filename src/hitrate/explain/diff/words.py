@@ -136,12 +136,13 @@ def _tools(found: Found, tools: ToolsChange) -> str:
 
 
 def _shift(found: Found, shift: Shift) -> str:
+    noun = "system block" if found.group == "system" else "message"
     at = f"from {_unit(found)} on"
     if not shift.dropped:
-        return f"{_messages(shift.inserted)} {_were(shift.inserted)} put in front of the earlier ones, {at}"
+        return f"{_counted(shift.inserted, noun)} put in front of the earlier ones, {at}"
     if shift.inserted:
-        return f"{_messages(shift.dropped)} became one, {at}; the ones behind follow unchanged"
-    return f"{_messages(shift.dropped)} {_were(shift.dropped)} dropped {at}; the ones behind moved to the front"
+        return f"{shift.dropped} {noun}s became one, {at}; the ones behind follow unchanged"
+    return f"{_counted(shift.dropped, noun)} dropped {at}; the ones behind moved to the front"
 
 
 def _ids(found: Found) -> str:
@@ -233,17 +234,12 @@ def _items(spot: Spot) -> str:
 
 
 def _gained(spot: Spot) -> str:
+    difference = 1 if spot.was is UNSET else -1
     if spot.lists is not None:
         difference = len(spot.lists[1]) - len(spot.lists[0])
-    else:
-        difference = 1 if spot.was is UNSET else -1
     count = "one more item" if difference == 1 else "one item less" if difference == -1 else ""
     return count or (f"{difference} items more" if difference > 0 else f"{-difference} items less")
 
 
-def _messages(count: int) -> str:
-    return "one message" if count == 1 else f"{count} messages"
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
+def _counted(count: int, noun: str) -> str:
+    return f"one {noun} was" if count == 1 else f"{count} {noun}s were"
