@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from hitrate.caches.rules import describe
-from hitrate.core.cost import Quote
+from hitrate.core.cost import Quote, logged_usd
 from hitrate.core.findings import ExplainReport, Finding, RecordSums
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
@@ -148,7 +148,7 @@ class _Reader:
                 skipped=records.skipped,
                 remarks=records.remarks,
             ),
-            findings=tuple((*findings, *odd, *bill)),
+            findings=(*findings, *odd, *bill),
             waterfall=waterfall,
             by_session=by_session,
             notes=tuple(self._notes(findings)),
@@ -202,10 +202,3 @@ def _canonical(body: bytes, dialect: str) -> CanonicalPrompt:
 
 _WIRES = {"tokens": "llamacpp-completion", "llama.cpp-completion": "llamacpp-completion", "gemini": "gemini-generate"}
 
-
-def logged_usd(call: Call) -> float | None:
-    """What the log itself says a call cost: pi's and OpenRouter's `usage.cost`, or a gateway's."""
-    cost = (call.raw_usage or {}).get("cost")
-    amount = cost.get("total") if isinstance(cost, dict) else cost
-    known = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < float("inf")
-    return amount if known else None

@@ -21,6 +21,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "compare": "The same conversation on two targets, or two stored runs, per turn.",
     },
     "Explain": {
+        "explain": "What broke the prefix cache in a log: where, whose doing, at what price.",
         "cost": "What a log's calls cost, with caching and without.",
     },
     "Look": {

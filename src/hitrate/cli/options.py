@@ -12,7 +12,7 @@ import click
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _all(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+def all_of(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         for option in reversed(options):
             function = option(function)
@@ -83,7 +83,7 @@ class Finite(click.FloatRange):
         return number
 
 
-target_options = _all(
+target_options = all_of(
     click.option("--model", help="Model id; left out, the only model the target lists."),
     click.option("--base-url", help="Address of the API, with /v1, instead of the preset's."),
     click.option("--key-variable", metavar="NAME", help="Environment variable that holds the API key."),
@@ -98,7 +98,7 @@ target_options = _all(
     ),
 )
 
-call_options = _all(
+call_options = all_of(
     click.option("--max-tokens", type=click.IntRange(min=1), help="Longest reply; 32 in test, 16 in bench."),
     click.option(
         "--temperature", type=Finite(min=0), default=0.0, show_default=True, help="0 where the model takes one."
@@ -138,7 +138,7 @@ call_options = _all(
     click.option("--seed", type=int, help="Makes the nonces of a run repeatable."),
 )
 
-output_options = _all(
+output_options = all_of(
     click.option("--json", "output", flag_value="json", help="One JSON document."),
     click.option("--csv", "output", flag_value="csv", help="One row a call."),
     click.option("--markdown", "--md", "output", flag_value="markdown", help="Markdown tables."),

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.records import RecordCount, Records
-from hitrate.errors import UsageError
+from hitrate.errors import InputFileError, UsageError
 from hitrate.logs.sniff import STANDARD_INPUT, Log, open_log, reader_named
 from hitrate.logs.store import Store
 from hitrate.targets.dialects.by_shape import read_reply
 
 STORED = "run"
 """The format of hitrate's own store, beside those of `hitrate.logs.sniff`."""
+
+_SHOWN = 10
+"""Damaged records named one by one when none is left to use."""
 
 
 class StoredRun:
@@ -54,3 +59,13 @@ def open_source(name: str, format: str | None) -> Log | StoredRun:
         return StoredRun(name)
     except UsageError as error:
         raise UsageError(f"no file {name!r}, and {error.message}") from None
+
+
+def no_call_in(source: Log | StoredRun) -> InputFileError:
+    """The error to raise when not one call could be read; says on stderr what was wrong with the first records."""
+    records = source.records()
+    for skipped in records.skipped[:_SHOWN]:
+        click.echo(f"{source.path}{skipped.place}: {skipped.reason}", err=True)
+    if records.read:
+        return InputFileError(source.path, f"none of its {records.read} records can be used")
+    return InputFileError(source.path, f"no call is recorded in it (read as {source.format})")

@@ -24,6 +24,14 @@ class Quote(Struct, frozen=True, kw_only=True):
     """What was assumed to find it, say the time of the call."""
 
 
+def logged_usd(call: Call) -> float | None:
+    """What the log itself says a call cost: pi's and OpenRouter's `usage.cost`, or a gateway's."""
+    cost = (call.raw_usage or {}).get("cost")
+    amount = cost.get("total") if isinstance(cost, dict) else cost
+    known = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < float("inf")
+    return amount if known else None
+
+
 class PriceUsed(Struct, frozen=True, kw_only=True):
     """One price and the calls billed at it. Fields are as in `core.money.Price`."""
 

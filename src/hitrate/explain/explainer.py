@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from hitrate.core.findings import Finding, SessionWaterfall, Waterfall
 from hitrate.core.model import Call
 from hitrate.core.money import Price
-from hitrate.core.prompt import CanonicalPrompt, Sketch
+from hitrate.core.prompt import CanonicalPrompt, Marker, Sketch
 from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
-from hitrate.explain.diff import first_divergence
+from hitrate.explain.diff import Comparison, compare
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Mark, Pair, Recognised, Seen
 from hitrate.explain.grouping import Findings
 from hitrate.explain.labels import LABEL_OF, label_tokens
@@ -31,6 +33,13 @@ SERVED_PAST = 0.5
 """A change in front of text of which more than this share was served is no change of the prompt: the engine does not
 render what differs (an id, say)."""
 
+ESTIMATE_SLACK = 0.1
+"""Tokens of a part of a prompt are worked out from its share of the characters, which is right to about this much."""
+
+NEAR_SHARE = 0.6
+"""Of the shorter one, that two conversations' first prompts have in common around what differs on top, for one of them
+to be the other with something else there."""
+
 ODD_TOKENS = 16
 """Tokens that a template or a vendor adds or leaves out around what was sent."""
 
@@ -40,6 +49,7 @@ _WINDOW = 256
 _BREAKS = frozenset({"rewrite", "summary"})
 _APART = frozenset({"first", "side"})
 _WHOLE = frozenset({"append", "repeat"})
+_SAME_CONVERSATION = frozenset({"append", "repeat", "rewind", "branch", "rewrite", "summary"})
 
 
 class Sources(NamedTuple):
@@ -70,6 +80,12 @@ class _Account(NamedTuple):
         if seen.usage.cached_tokens is None or seen.usage.accounting_fault:
             return None
         return max(0, self.reusable_tokens + self.kept_tokens - seen.usage.cached_tokens)
+
+    def served_past(self, seen: Seen) -> bool:
+        """Whether the engine served so much of what stands behind a change that the change is none of the prompt."""
+        cached = seen.usage.cached_tokens
+        past = max(ODD_TOKENS, SERVED_PAST * self.kept_tokens)
+        return cached is not None and cached > self.reusable_tokens * (1 + ESTIMATE_SLACK) + past
 
 
 class Judged(NamedTuple):
@@ -114,9 +130,9 @@ class Explainer:
         pair = self._pairs[seen.index] = self._pairing.add(seen, sketch)
         self._conversations[seen.conversation].append(seen.index)
         account = self._account(seen, pair)
-        blame = self._broken(seen, pair, account) if pair.relation in _BREAKS or pair.near is not None else None
-        if blame is not None:
-            self._settle(seen, pair, account, blame)
+        broken = self._broken(seen, pair, account) if pair.relation in _BREAKS or pair.near is not None else None
+        if broken is not None:
+            self._settle(seen, pair, *broken)
         elif self._is_suspect(seen, pair, account):
             self._suspected[seen.index] = account
         else:
@@ -134,11 +150,23 @@ class Explainer:
         """Judge what had to wait for the end of the log."""
         for index, account in self._suspected.items():
             seen, pair = self._seen[index], self._pair(index)
-            self._settle(seen, pair, account, self._first(OTHER_CAUSES, self._evidence(seen, pair, account)))
+            self._settle(seen, pair, account, self._beside_the_text(seen, pair, account))
         self._suspected.clear()
         findings = [*self._findings.all(), *self._ledger.findings()]
         findings.sort(key=lambda one: (-(one.lost_usd or 0.0), -(one.lost_tokens or 0), one.call or 0))
         return findings, self._waterfalls.total(), self._waterfalls.by_session()
+
+    def _beside_the_text(self, seen: Seen, pair: Pair, account: _Account) -> _Blame | None:
+        evidence = self._evidence(seen, pair, account)
+        if evidence.before is not None and (seen.marks or evidence.before.marks):
+            evidence = replace(evidence, markers=self._markers(seen), markers_before=self._markers(evidence.before))
+        blame = self._first(OTHER_CAUSES, evidence)
+        if blame is None or evidence.before is None or not blame.recognised.where_they_part:
+            return blame
+        return blame._replace(divergence=self._compared(evidence.before, seen).divergence)
+
+    def _markers(self, seen: Seen) -> Sequence[Marker]:
+        return self._sources.canonical(self._sources.body(seen.index), seen.dialect).markers
 
     def _note(self, seen: Seen, price: Price | None) -> None:
         self._seen.append(seen)
@@ -162,13 +190,22 @@ class Explainer:
         return pair
 
     def _account(self, seen: Seen, pair: Pair) -> _Account:
-        reusable = 0
-        if pair.best is not None and pair.relation not in _APART:
-            reusable = _tokens(self._seen[pair.best], seen, pair.best_characters)
-        kept = 0
-        if pair.relation in _BREAKS and pair.shared_characters + pair.kept_characters > pair.best_characters:
-            kept = _tokens(None, seen, pair.shared_characters + pair.kept_characters - pair.best_characters)
-        return _Account(reusable, kept)
+        if pair.relation in _APART or pair.best is None:
+            return _Account(0)
+        best, characters = self._seen[pair.best], pair.best_characters
+        if best.key != seen.key and (own := self._under_same_key(seen, pair)) is not None:
+            best, characters = own, min(own.characters, characters)
+        return _Account(_tokens(best, seen, characters))
+
+    def _under_same_key(self, seen: Seen, pair: Pair) -> Seen | None:
+        """The newest earlier prompt in this one's front that was sent with the same model and settings: after a switch
+        and back, what was added meanwhile is new to the old key."""
+        while pair.against is not None and pair.relation in _WHOLE:
+            before = self._seen[pair.against]
+            if before.answered and before.key == seen.key:
+                return before
+            pair = self._pair(before.index)
+        return None
 
     def _is_suspect(self, seen: Seen, pair: Pair, account: _Account) -> bool:
         """Cheap, and rather too often yes than no: the causes look closer."""
@@ -187,32 +224,32 @@ class Explainer:
             return True
         return facts.requires_marks and (not seen.marks or seen.marks[-1].characters < before.characters)
 
-    def _broken(self, seen: Seen, pair: Pair, account: _Account) -> _Blame | None:
+    def _broken(self, seen: Seen, pair: Pair, account: _Account) -> tuple[_Account, _Blame] | None:
         """The cause of a change in the text; None where both prompts render alike, or the engine served past it."""
         against = pair.against if pair.relation in _BREAKS else pair.near
         if against is None:
             return None
         before = self._seen[against]
-        divergence = self._divergence(before, seen)
-        if divergence is None or self._served_past(seen, account):
+        comparison = self._compared(before, seen)
+        divergence = comparison.divergence
+        if divergence is None or (pair.relation not in _BREAKS and not _is_near(comparison, divergence)):
             return None
-        evidence = self._evidence(seen, pair, account, before=before, divergence=divergence)
-        blame = self._first(TEXT_CAUSES, evidence)
-        if blame is not None:
-            self._breaks[seen.conversation].append(divergence)
-        return blame
+        reusable = max(account.reusable_tokens, _tokens(before, seen, share=divergence.cacheable_share))
+        kept = (pair.kept_characters if pair.relation in _BREAKS else 0) + _same_end(divergence)
+        kept_tokens = _tokens(None, seen, share=kept / max(1, seen.characters))
+        account = _Account(reusable, min(kept_tokens, (seen.usage.prompt_tokens or kept_tokens) - reusable))
+        if account.served_past(seen):
+            return None
+        blame = self._first(TEXT_CAUSES, self._evidence(seen, pair, account, before=before, divergence=divergence))
+        if blame is None:
+            return None
+        self._breaks[seen.conversation].append(divergence)
+        return account, blame
 
-    def _served_past(self, seen: Seen, account: _Account) -> bool:
-        cached = seen.usage.cached_tokens
-        return cached is not None and cached > account.reusable_tokens + max(
-            ODD_TOKENS, SERVED_PAST * account.kept_tokens
-        )
-
-    def _divergence(self, before: Seen, seen: Seen) -> Divergence | None:
+    def _compared(self, before: Seen, seen: Seen) -> Comparison:
         was, now = self._sources.body(before.index), self._sources.body(seen.index)
-        return first_divergence(
-            self._sources.canonical(was, before.dialect), self._sources.canonical(now, seen.dialect), was, now
-        )
+        canonical = self._sources.canonical
+        return compare(canonical(was, before.dialect), canonical(now, seen.dialect), was, now)
 
     def _evidence(
         self,
@@ -261,7 +298,7 @@ class Explainer:
             blame.cause,
             blame.recognised,
             blame.divergence,
-            conversation=seen.conversation,
+            conversation=seen.conversation if pair.relation in _SAME_CONVERSATION else None,
             session=self._session(seen),
             lost_tokens=sum(one.tokens for one in lost) if paid else None,
             lost_usd=sum(amounts, Decimal(0)) if amounts else None,
@@ -331,13 +368,39 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
     )
 
 
-def _tokens(earlier: Seen | None, seen: Seen, characters: int) -> int:
+def _tokens(earlier: Seen | None, seen: Seen, characters: int = 0, *, share: float | None = None) -> int:
     """Tokens of the first `characters` of a prompt: by the count of the earlier prompt that has them, else its own.
 
-    Equal to that count where the earlier prompt stands in this one as a whole.
+    Equal to that count where the earlier prompt stands in this one as a whole. `share` is of the text of the prompt
+    whose count it is, instead of characters.
     """
     for one in (earlier, seen):
         if one is not None and one.usage.prompt_tokens is not None and one.characters:
-            share = min(1.0, characters / one.characters)
-            return min(round(one.usage.prompt_tokens * share), seen.usage.prompt_tokens or one.usage.prompt_tokens)
+            of_text = characters / one.characters if share is None else share
+            tokens = round(one.usage.prompt_tokens * min(1.0, of_text))
+            return min(tokens, seen.usage.prompt_tokens or tokens)
     return 0
+
+
+def _same_end(divergence: Divergence) -> int:
+    """Code points behind a change inside a string that both values end with."""
+    was, now, offset = divergence.value_was, divergence.value_now, divergence.offset
+    if was is None or now is None or offset is None:
+        return 0
+    was, now = was[offset:], now[offset:]
+    low, high = 0, min(len(was), len(now))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if was[-middle:] == now[-middle:]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _is_near(comparison: Comparison, divergence: Divergence) -> bool:
+    """Whether the first prompts of two conversations are one text with something else inside its front."""
+    if divergence.kind not in ("tools", "schema", "system"):
+        return False
+    shorter = min(comparison.before_characters, comparison.now_characters)
+    return divergence.cacheable_chars + _same_end(divergence) >= NEAR_SHARE * shorter
