@@ -41,12 +41,12 @@ class HistoryNotMarked:
         unmarked = call.usage.fresh_tokens
         if unmarked is None or unmarked < LEAST_TOKENS or (evidence.lost_tokens or 0) <= 0:
             return None
-        place = evidence.markers[-1].pointer if evidence.markers else None
+        place = f" ({evidence.markers[-1].pointer})" if evidence.markers else ""
+        which = "The only marker" if len(call.marks) == 1 else f"The last of {len(call.marks)} markers"
         return Recognised(
             confidence="certain",
-            summary=f"The last of {len(call.marks)} markers{f' ({place})' if place else ''} stands in front of the "
-            f"history: {call.usage.cached_tokens or 0:,} tokens up to it were read, {unmarked:,} behind it billed in "
-            "full.",
+            summary=f"{which}{place} stands in front of the history: {call.usage.cached_tokens or 0:,} tokens up to it "
+            f"were read, {unmarked:,} behind it billed in full.",
             advice="Put a marker on the last block of the newest message and move it forward with each call.",
             ruled_out=ruled_out(evidence),
         )
