@@ -80,3 +80,71 @@ def test_as_the_log_of_a_session_file(tmp_path):
     calls, records = read(tmp_path, document.encode())
     assert [call.usage.output_tokens for call in calls] == [5, 2]
     assert records.repeated == 1
+
+
+def told(tmp_path, *lines):
+    calls, _ = read(tmp_path, jsonl(*lines))
+    return [(call.session, [(one.kind, one.detail) for one in call.happenings]) for call in calls]
+
+
+def user(text, **more):
+    return {**USER, "message": {"role": "user", "content": text}, **more}
+
+
+BOUNDARY = {"sessionId": "s", "uuid": "c", "type": "system", "subtype": "compact_boundary"}
+
+
+def test_a_compaction_is_told_once(tmp_path):
+    boundary = {**BOUNDARY, "compactMetadata": {"trigger": "auto", "preTokens": 155_000}}
+    summary = user("This session is being continued", isCompactSummary=True)
+    assert told(tmp_path, line("a", 1), boundary, summary, line("b", 1), line("b", 5), line("c", 1)) == [
+        ("s", []),
+        ("s", [("compaction", "of 155,000 tokens")]),
+        ("s", []),
+    ]
+
+
+def test_a_summary_between_calls_is_a_compaction_and_in_front_of_them_a_title(tmp_path):
+    summary = {"type": "summary", "summary": "x", "leafUuid": "u"}
+    found = told(tmp_path, summary, line("a", 1), summary, line("b", 1))
+    assert found == [("s", []), ("s", [("compaction", "")])]
+
+
+def test_another_model(tmp_path):
+    other = line("b", 1, message={"model": "claude-opus-4-5"})
+    assert told(tmp_path, line("a", 1), other) == [
+        ("s", []),
+        ("s", [("setting", "model claude-sonnet-4-5 -> claude-opus-4-5")]),
+    ]
+
+
+def test_a_call_that_ended_without_usage(tmp_path):
+    stopped = user([{"type": "text", "text": "[Request interrupted by user]"}])
+    refused = user([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
+    failed = line("x", 0, message={"model": "<synthetic>"}, isApiErrorMessage=True)
+    assert told(tmp_path, line("a", 1), stopped, line("b", 1), refused, line("c", 1), failed, line("d", 1)) == [
+        ("s", []),
+        ("s", [("aborted", "interrupted by the user")]),
+        ("s", []),
+        ("s", [("aborted", "error before its usage came")]),
+    ]
+
+
+def test_side_chains_are_sessions_of_their_own(tmp_path):
+    def side(own, parent, message_id, **more):
+        return line(message_id, 1, isSidechain=True, uuid=own, parentUuid=parent, **more)
+
+    first = user("look", isSidechain=True, uuid="u1", parentUuid=None)
+    second = user("find", isSidechain=True, uuid="u2", parentUuid=None)
+    lines = [line("m", 1), first, second, side("a1", "u1", "a"), side("b1", "u2", "b"), side("a2", "a1", "c")]
+    named = side("d1", "gone", "d", agentId="agent7")
+    found = told(tmp_path, *lines, BOUNDARY, named, line("n", 1))
+    assert [session for session, _ in found] == ["s", "s#u1", "s#u2", "s#u1", "s#agent7", "s"]
+    assert [kind for _, told_of in found for kind, _ in told_of] == ["compaction"]
+    assert found[-1][1]
+
+
+def test_the_diagnosis_of_the_vendor(tmp_path):
+    reason = {"cache_miss_reason": {"type": "system_changed"}}
+    (call,), _ = read(tmp_path, jsonl(line("a", 1, message={"diagnostics": reason})))
+    assert call.diagnosis == reason

@@ -5,6 +5,8 @@ import json
 import pytest
 from log_files import chat, jsonl, read
 
+from hitrate.logs.answered import host_of
+
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 USAGE = {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 64}}
 
@@ -121,3 +123,88 @@ def test_counters_of_a_stream_are_running_totals(tmp_path):
     (call,), _ = read(tmp_path, jsonl(chat(1, 0, response={"events": events})))
     assert (call.dialect, call.usage.prompt_tokens, call.usage.cached_tokens) == ("anthropic-messages", 5408, 5120)
     assert call.usage.output_tokens == 52
+
+
+@pytest.mark.parametrize(
+    ("more", "total_s", "remark"),
+    [
+        ({"done": "2026-11-01T12:00:02.5Z"}, 2.5, None),
+        ({"completed_at": 1793534403}, 3.0, None),
+        ({}, None, None),
+        ({"done": True}, None, None),
+        ({"done": "later"}, None, "/done is 'later', expected a time; it is taken as not known"),
+        (
+            {"done": "2026-11-01T11:59:59Z"},
+            None,
+            "the record was done before it began; when it was done is taken as not known",
+        ),
+    ],
+)
+def test_when_it_was_done(tmp_path, more, total_s, remark):
+    (call,), records = read(tmp_path, jsonl(chat(10, 0, **more)))
+    assert call.timing.total_s == total_s
+    assert [one.what for one in records.remarks] == ([remark] if remark else [])
+
+
+@pytest.mark.parametrize(
+    ("more", "session"),
+    [
+        ({"session": "a"}, "a"),
+        ({"session_id": 7}, "7"),
+        ({"conversation_id": "c"}, "c"),
+        ({"session": "a", "session_id": "b"}, "a"),
+        ({"trace_id": "t", "metadata": {"session": "m"}, "user": "u"}, ""),
+        ({"session": True}, ""),
+    ],
+)
+def test_only_what_is_named_a_session_is_one(tmp_path, more, session):
+    (call,), _ = read(tmp_path, jsonl(chat(10, 0, **more)))
+    assert call.session == session
+
+
+@pytest.mark.parametrize(
+    ("response", "headers", "host"),
+    [
+        ({"provider": "Parasail"}, {"provider": "Parasail"}, "Parasail"),
+        ({"region": "eu-1", "host": "gpu-7"}, {"host": "gpu-7", "region": "eu-1"}, "gpu-7"),
+        ({"system_fingerprint": "fp_1"}, {"system_fingerprint": "fp_1"}, "fp_1"),
+        ({"perf_metrics": {"backend-host": "b3"}}, {"backend-host": "b3"}, "b3"),
+        ({"headers": {"X-Served-By": "r2", "Set-Cookie": "secret"}}, {"x-served-by": "r2"}, "r2"),
+        ({"request_id": "req_1"}, {"request-id": "req_1"}, None),
+        ({"provider": None, "host": ["a"]}, {}, None),
+    ],
+)
+def test_who_answered(tmp_path, response, headers, host):
+    (call,), _ = read(tmp_path, jsonl(chat(10, 0, response={"usage": USAGE, **response})))
+    assert call.response_headers == headers
+    assert host_of(call) == host
+
+
+def test_headers_in_the_wrapping_of_request_and_response(tmp_path):
+    record = {
+        "request": {"headers": {"Anthropic-Beta": "b"}, "body": BODY},
+        "response": {"headers": {"request-id": "r"}, "body": {"usage": USAGE}},
+    }
+    (call,), _ = read(tmp_path, jsonl(record))
+    assert (call.headers, call.response_headers) == ({"anthropic-beta": "b"}, {"request-id": "r"})
+
+
+REASON = {"cache_miss_reason": {"type": "tools_changed", "cache_missed_input_tokens": 900}}
+START = {"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 5}, "diagnostics": REASON}}
+
+
+@pytest.mark.parametrize(
+    ("response", "diagnosis"),
+    [
+        ({"diagnostics": REASON}, REASON),
+        ({"cache_diagnostics": REASON}, REASON),
+        ({"prompt_cache_diagnostics": {"type": "cache_miss"}}, {"type": "cache_miss"}),
+        ({"events": [START, {"type": "message_stop"}]}, REASON),
+        ({"events": [{"type": "response.completed", "response": {"prompt_cache_diagnostics": REASON}}]}, REASON),
+        ({"diagnostics": None}, None),
+        ({}, None),
+    ],
+)
+def test_the_diagnosis_of_the_vendor(tmp_path, response, diagnosis):
+    (call,), _ = read(tmp_path, jsonl(chat(10, 0, response=response)))
+    assert call.diagnosis == diagnosis

@@ -58,3 +58,32 @@ def test_a_document_cut_off(tmp_path):
     calls, records = read(tmp_path, text[:-10].encode())
     assert calls == []
     assert records.skipped[0].reason.startswith("cut off: the JSON value does not end")
+
+
+def test_its_own_rules_and_server(tmp_path):
+    document = {"rules": {"block_tokens": 16}, "server": {"engine": "llama-server", "args": "-np 1"}, "requests": []}
+    log = opened(tmp_path, json.dumps({**document, "requests": [chat(100, 0)]}).encode())
+    list(log)
+    assert log.own_rules.rules == {"block_tokens": 16}
+    assert log.own_rules.server == {"engine": "llama-server", "args": "-np 1"}
+
+
+def test_rules_that_are_no_object_are_said_not_to_be_used(tmp_path):
+    log = opened(tmp_path, json.dumps({"rules": [16], "server": None, "requests": [chat(100, 0)]}).encode())
+    assert len(list(log)) == 1
+    assert (log.own_rules.rules, log.own_rules.server) == ({}, {})
+    assert [remark.what for remark in log.records().remarks] == [
+        "/rules is an array, expected an object; it is not used"
+    ]
+
+
+def test_a_log_without_rules_has_none(tmp_path):
+    log = opened(tmp_path, json.dumps({"requests": [chat(100, 0)]}).encode())
+    list(log)
+    assert (log.own_rules.rules, log.own_rules.server) == ({}, {})
+
+
+def test_token_ids_are_read_as_a_rendered_prompt(tmp_path):
+    request = {"body": {"model": "m", "prompt_token_ids": [1, 2]}, "response": {"usage": {"prompt_tokens": 2}}}
+    (call,), _ = read(tmp_path, json.dumps({"api": "tokens", "requests": [request]}).encode())
+    assert call.dialect == "llamacpp-completion"

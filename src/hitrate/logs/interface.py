@@ -22,7 +22,17 @@ class OwnPrice(Struct, frozen=True):
     price: Price
 
 
-Item = Call | Skipped | Remark | Repeated | OwnPrice
+class OwnRules(Struct, frozen=True):
+    """What the file itself says of the cache and of the engine for all its calls; comes before the calls.
+
+    `rules` are facts as "block_tokens" or "minimum_tokens"; `server` names the engine, its arguments, lines of its log.
+    """
+
+    rules: dict[str, Any] = {}
+    server: dict[str, Any] = {}
+
+
+Item = Call | Skipped | Remark | Repeated | OwnPrice | OwnRules
 
 
 class ReplyReader(Protocol):

@@ -44,7 +44,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
 def json_lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
     """Every line that is not blank, decoded; or why it cannot be."""
-    for number, offset, data in _raw_lines(stream):
+    for number, offset, data in raw_lines(stream):
         yield data if isinstance(data, Skipped) else decoded(data, number, offset)
 
 
@@ -176,7 +176,7 @@ def parsed(text: str) -> Parsed | Fault:
         return Fault(1, None, f"nested more than {DEEPEST} levels deep")
     except ValueError as error:  # an integer of more digits than Python converts
         return Fault(1, None, f"JSON that cannot be read: {error}")
-    if text.count("[") + text.count("{") > DEEPEST and _is_too_deep(value):
+    if is_too_deep(text, value, DEEPEST):
         return Fault(1, None, f"nested more than {DEEPEST} levels deep")
     return Parsed(value, tuple(oddities))
 
@@ -190,9 +190,12 @@ def _json_reason(text: str, error: json.JSONDecodeError) -> str:
     return f"expected JSON: {error.msg[:1].lower()}{error.msg[1:]}"
 
 
-def _is_too_deep(value: Any) -> bool:
+def is_too_deep(text: str, value: Any, deepest: int) -> bool:
+    """Whether a text, decoded to `value`, has more levels of nesting than that."""
+    if text.count("[") + text.count("{") <= deepest:
+        return False
     layer = [value]
-    for _ in range(DEEPEST):
+    for _ in range(deepest):
         layer = [
             child
             for one in layer
@@ -211,7 +214,7 @@ def _looks_like_utf16(data: bytes) -> bool:
     return len(start) > 3 and (not any(start[1:8:2]) or not any(start[0:8:2])) and any(start[:8])
 
 
-def _raw_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped]]:
+def raw_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped]]:
     """Number, offset of the first byte that is no white space, and the line without white space around it."""
     number = offset = 0
     while True:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from hitrate.core.headers import kept_request_headers
 from hitrate.core.model import Call, Reading, Timing, Usage
 from hitrate.core.records import Remark, Skipped
 from hitrate.core.spans import compact
+from hitrate.logs.answered import answer_headers, diagnosis_of
 from hitrate.logs.interface import ReplyReader
 from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, kind, named
 
@@ -19,7 +22,14 @@ REQUEST_MEMBERS = ("body", "request")
 RESPONSE_MEMBERS = ("response", "usage", "usageMetadata")
 TIME_MEMBERS = ("at", "timestamp", "time", "created_at", "createdAt", "start_time", "startTime", "request_time")
 
-DIALECTS = {"gemini": "gemini-generate", "llama.cpp-completion": "llamacpp-completion"}
+DONE_MEMBERS = ("done", "done_at", "completed_at", "finished_at", "end_time", "endTime", "ended_at")
+SESSION_MEMBERS = ("session", "session_id", "sessionId", "conversation_id", "conversationId")
+
+DIALECTS = {
+    "gemini": "gemini-generate",
+    "llama.cpp-completion": "llamacpp-completion",
+    "tokens": "llamacpp-completion",
+}
 """Names of wire formats in logs, where they differ from those used here."""
 
 
@@ -29,6 +39,16 @@ def is_exchange(value: Any) -> bool:
         any(isinstance(_unpacked(value.get(name)), dict) for name in (*REQUEST_MEMBERS, *RESPONSE_MEMBERS))
         or is_request_body(value)
     )
+
+
+class Body(Struct, frozen=True):
+    """A request body in a record: where it stands, as member names, its bytes, and what is known of it."""
+
+    path: tuple[str, ...]
+    data: bytes
+    model: Any = None
+    dialect: str | None = None
+    """The wire it is written for, by its shape."""
 
 
 class Exchange:
@@ -54,31 +74,56 @@ class Exchange:
         if not isinstance(record, dict):
             yield Skipped(line=line, reason=f"{pointer or 'the record'} is {kind(record)}, expected an object")
             return
-        at, time_problem = _time(record, pointer)
-        path, body = _request(record)
-        problems = [] if path is None else body_problems(body, pointer + "".join(f"/{name}" for name in path))
+        path, value = request_in(record)
+        if path is None:
+            yield from self.read_with(record, None, line=line, pointer=pointer)
+            return
+        problems = body_problems(value, pointer + "".join(f"/{name}" for name in path))
+        body = None
+        if not problems:
+            encoded = raw(path) or compact(value).encode("utf-8", "surrogatepass")
+            body = Body(path, encoded, value.get("model"), guess_dialect(value))
+        yield from self.read_with(record, body, line=line, pointer=pointer, problems=problems)
+
+    def read_with(
+        self,
+        record: dict[str, Any],
+        body: Body | None,
+        *,
+        line: int | None,
+        pointer: str = "",
+        problems: Sequence[str] = (),
+    ) -> Iterator[Call | Skipped | Remark]:
+        """The same for a record whose body was read already; what stands in its place in the record is not looked at.
+
+        `problems` are those of the body.
+        """
+        at, time_problem = _time(record, pointer, TIME_MEMBERS)
+        done, done_problem = _time(record, pointer, DONE_MEMBERS)
         response, response_problem = _response(record, pointer)
-        soft = [problem for problem in (time_problem, response_problem) if problem]
-        if path is None and response is None:
+        soft = [problem for problem in (time_problem, done_problem, response_problem) if problem]
+        if body is None and response is None and not problems:
             problems = [
                 f"{pointer or 'the record'} has neither a request ({', '.join(REQUEST_MEMBERS)}) nor a response"
             ]
         if problems:
             yield Skipped(line=line, reason=named([*problems, *soft]))
             return
-        yield from (Remark(line=line, what=problem) for problem in soft)
-        body = {} if path is None else body
-        named_dialect = self._api or _text(record.get("api")) or _text(record.get("dialect"))
-        dialect, reading = self._reading(response, DIALECTS.get(named_dialect or "", named_dialect), body)
+        if at is not None and done is not None and done < at:
+            soft.append(f"{pointer or 'the record'} was done before it began; when it was done is taken as not known")
+            done = None
+        for problem in soft:
+            yield Remark(line=line, what=problem)
+        dialect, reading = self._reading(record, response, None if body is None else body.dialect)
         if reading.fault is not None and response is not None and "error" not in response:
             yield Remark(line=line, what=reading.fault)
-        encoded = b"" if path is None else raw(path) or compact(body).encode("utf-8", "surrogatepass")
-        yield _call(record, body, encoded, response or {}, reading, dialect, at)
+        yield _call(record, body or _NO_BODY, response or {}, reading, dialect, at, done)
 
     def _reading(
-        self, response: dict[str, Any] | None, dialect: str | None, body: dict[str, Any]
+        self, record: dict[str, Any], response: dict[str, Any] | None, guessed: str | None
     ) -> tuple[str, Reading]:
-        guessed = guess_dialect(body)
+        named_dialect = self._api or _text(record.get("api")) or _text(record.get("dialect"))
+        dialect = DIALECTS.get(named_dialect or "", named_dialect)
         guessed = DIALECTS.get(guessed or "", guessed)
         if response is None:
             return dialect or guessed or "", Reading(reply=None, usage=Usage())
@@ -86,7 +131,10 @@ class Exchange:
         return dialect or found or guessed or "", reading
 
 
-def _request(record: dict[str, Any]) -> tuple[tuple[str, ...] | None, Any]:
+_NO_BODY = Body((), b"")
+
+
+def request_in(record: dict[str, Any]) -> tuple[tuple[str, ...] | None, Any]:
     """Where the request body stands, as member names, and the body. A path with a body of None: it should be there."""
     for name in REQUEST_MEMBERS:
         if name not in record:
@@ -133,41 +181,77 @@ def _response(record: dict[str, Any], pointer: str) -> tuple[dict[str, Any] | No
 
 def _call(
     record: dict[str, Any],
-    body: dict[str, Any],
-    encoded: bytes,
+    body: Body,
     response: dict[str, Any],
     reading: Reading,
     dialect: str,
     at: float | None,
+    done: float | None,
 ) -> Call:
     raw_usage = dict(reading.raw_usage) if reading.raw_usage is not None else None
     if tier := _text(response.get("service_tier")):
         raw_usage = {"service_tier": tier, **(raw_usage or {})}
-    ttft_ms = _number(response.get("ttft_ms", record.get("ttft_ms")))
-    status = response.get("status", record.get("status"))
     return Call(
         target=_text(record.get("provider")) or _text(response.get("provider")) or "",
         dialect=dialect,
-        body=encoded,
-        model=_text(body.get("model")) or _text(response.get("model")) or _text(record.get("model")),
-        session=str(record["session"]) if isinstance(record.get("session"), str | int) else "",
+        body=body.data,
+        model=_text(body.model) or _text(response.get("model")) or _text(record.get("model")),
+        session=_session(record),
         label=_text(record.get("purpose")) or "",
-        headers=kept_request_headers(_texts(record.get("headers")).items()),
-        status=status if isinstance(status, int) and not isinstance(status, bool) else None,
+        headers=_request_headers(record),
+        status=_status(record, response),
         usage=reading.usage,
-        timing=None if at is None else Timing(at=at, sent_at_s=at, ttft_s=None if ttft_ms is None else ttft_ms / 1000),
+        timing=None if at is None else _timing(record, response, at, done),
         reply=reading.reply,
+        response_headers=answer_headers(response, record),
         raw_usage=raw_usage,
         error=reading.fault if reading.reply is None and "error" in response else None,
+        diagnosis=diagnosis_of(response),
     )
 
 
-def _time(record: dict[str, Any], pointer: str) -> tuple[float | None, str | None]:
-    """Unix time of a record, and what is wrong with what stands there."""
-    for name in TIME_MEMBERS:
-        if record.get(name) is not None:
-            at = unix_time(record[name])
-            problem = f"{pointer}/{name} is {str(record[name])[:40]!r}, expected a time; it is taken as not known"
+def _timing(record: dict[str, Any], response: dict[str, Any], at: float, done: float | None) -> Timing:
+    ttft_ms = _number(response.get("ttft_ms", record.get("ttft_ms")))
+    return Timing(
+        at=at,
+        sent_at_s=at,
+        ttft_s=None if ttft_ms is None else ttft_ms / 1000,
+        total_s=None if done is None else done - at,
+    )
+
+
+def _session(record: dict[str, Any]) -> str:
+    """The log's name of the conversation. Other ids (traces, users, metadata) are not taken for one."""
+    for name in SESSION_MEMBERS:
+        value = record.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return str(value)
+    return ""
+
+
+def _request_headers(record: dict[str, Any]) -> dict[str, str]:
+    """Beside the request or in its wrapping."""
+    headers = record.get("headers")
+    for name in REQUEST_MEMBERS:
+        if headers is None and isinstance(request := record.get(name), dict):
+            headers = request.get("headers")
+    return kept_request_headers(_texts(headers).items()) if headers is not None else {}
+
+
+def _status(record: dict[str, Any], response: dict[str, Any]) -> int | None:
+    status = response.get("status", record.get("status"))
+    return status if isinstance(status, int) and not isinstance(status, bool) else None
+
+
+def _time(record: dict[str, Any], pointer: str, names: tuple[str, ...]) -> tuple[float | None, str | None]:
+    """Unix time of a record under one of these names, and what is wrong with what stands there."""
+    for name in names:
+        value = record.get(name)
+        if value is not None and not (
+            names is DONE_MEMBERS and isinstance(value, bool)
+        ):  # Ollama says whether, not when
+            at = unix_time(value)
+            problem = f"{pointer}/{name} is {str(value)[:40]!r}, expected a time; it is taken as not known"
             return at, None if at is not None else problem
     return None, None
 

@@ -4,6 +4,11 @@ Each assistant message carries the usage pi worked out from the provider's reply
 `input` (neither read from the cache nor written), `cacheRead`, `cacheWrite`, `output`, and `cost` in US dollars
 (https://github.com/badlogic/pi-mono, packages/ai/src/types.ts). A turn that was aborted or failed before its usage
 came has zeros; those are no counts. The request itself is not in the file, so `body` is empty.
+
+Lines between the messages say what changed: `compaction`, `branch_summary`, `thinking_level_change`, `model_change`.
+They go to the next call that was answered, with the turns before it that were not: an assistant message whose
+`stopReason` is "aborted" or "error" and whose counts are all zero. One that was aborted after its usage came is a call
+like others.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from typing import Any, BinaryIO
 
 from hitrate.core.model import Call, Timing, Usage
 from hitrate.core.records import Remark, Skipped
+from hitrate.logs.happenings import Happenings
 from hitrate.logs.interface import Item, ReplyReader
 from hitrate.logs.lines import first_objects, json_lines
 from hitrate.logs.pairs import unix_time
@@ -45,6 +51,7 @@ class Pi:
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
         session = ""
+        happenings = Happenings()
         for line in json_lines(stream):
             if isinstance(line, Skipped):
                 yield line
@@ -56,13 +63,33 @@ class Pi:
                 continue
             if value.get("type") == "session" and isinstance(value.get("id"), str):
                 session = value["id"]
+                happenings = Happenings()
+            _note(value, happenings)
             message = value.get("message")
             if isinstance(message, dict) and message.get("role") == "assistant":
-                yield from _call(value, message, session, line.number, read_reply)
+                yield from _call(value, message, session, line.number, read_reply, happenings)
+
+
+def _note(value: dict[str, Any], happenings: Happenings) -> None:
+    """What a line that is no message says has changed."""
+    at = unix_time(value.get("timestamp"))
+    for name, member in (("thinking level", "thinkingLevel"), ("model", "modelId")):
+        if isinstance(value.get(member), str):
+            happenings.set(name, value[member], at)
+    if value.get("type") == "compaction":
+        before = value.get("tokensBefore")
+        happenings.compacted(f"of {before:,} tokens" if type(before) is int else "", at)
+    elif value.get("type") == "branch_summary":
+        happenings.compacted("summary of a branch that was left", at)
 
 
 def _call(
-    value: dict[str, Any], message: dict[str, Any], session: str, line: int, read_reply: ReplyReader
+    value: dict[str, Any],
+    message: dict[str, Any],
+    session: str,
+    line: int,
+    read_reply: ReplyReader,
+    happenings: Happenings,
 ) -> Iterator[Item]:
     raw_usage = message.get("usage")
     if not isinstance(raw_usage, dict):
@@ -77,6 +104,12 @@ def _call(
     at = unix_time(message.get("timestamp"))
     if at is None:
         at = unix_time(value.get("timestamp"))
+    found = happenings.now()
+    error = f"{message['stopReason']} before its usage came" if unfinished else None
+    if error is not None:
+        happenings.aborted(error, at)
+    else:
+        happenings.answered()
     yield Call(
         target=_TARGETS.get(provider, provider),
         dialect=_DIALECTS.get(api, api),
@@ -86,7 +119,8 @@ def _call(
         usage=Usage() if unfinished else usage,
         timing=None if at is None else Timing(at=at, sent_at_s=at),
         raw_usage=None if unfinished else raw_usage,
-        error=f"{message['stopReason']} before its usage came" if unfinished else None,
+        error=error,
+        happenings=found,
     )
 
 

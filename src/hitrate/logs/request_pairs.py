@@ -6,17 +6,18 @@ Also lines that are a request body alone, a response with its `usage` alone, and
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 import msgspec
 
 from hitrate.core import spans
+from hitrate.core.recent import Recent
 from hitrate.core.records import Skipped
 from hitrate.logs.interface import Item, Repeated, ReplyReader
-from hitrate.logs.lines import Line, first_objects, json_lines
-from hitrate.logs.pairs import Exchange, is_exchange
+from hitrate.logs.lines import decoded, first_objects, raw_lines
+from hitrate.logs.pairs import Exchange, is_exchange, request_in
+from hitrate.logs.split import Splitter
 
 _REMEMBERED = 1 << 16
 """Records kept in mind to know a repeated one by; what ships logs twice does so within moments."""
@@ -31,30 +32,48 @@ class RequestPairs:
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
         exchange = Exchange(read_reply)
-        seen: dict[bytes, None] = {}
-        for line in json_lines(stream):
+        splitter = Splitter()
+        seen: Recent[tuple[str, int], bool] = Recent(_REMEMBERED)
+        for number, offset, data in raw_lines(stream):
+            if isinstance(data, Skipped):
+                yield data
+                continue
+            if (found := splitter.split(data)) is not None:
+                record, body = found
+                if _is_repeated(record, data, seen):
+                    yield Repeated()
+                else:
+                    yield from exchange.read_with(record, body, line=number)
+                continue
+            line = decoded(data, number, offset)
             if isinstance(line, Skipped):
                 yield line
-                continue
-            if _is_repeated(line, seen):
+            elif _is_repeated(line.value, line.data, seen):
                 yield Repeated()
-                continue
-            yield from line.remarks
-            yield from exchange.read(line.value, line=line.number, raw=_Raw(line.data))
+            else:
+                yield from line.remarks
+                raw = _Raw(line.data)
+                yield from exchange.read(line.value, line=number, raw=raw)
+                _learn(splitter, line.value, line.data, raw)
 
 
-def _is_repeated(line: Line, seen: dict[bytes, None]) -> bool:
+def _is_repeated(record: Any, data: bytes, seen: Recent[tuple[str, int], bool]) -> bool:
     """Whether the same line stood there before, to the byte. Only with a response id, which no two answers share."""
-    response = line.value.get("response") if isinstance(line.value, dict) else None
+    response = record.get("response") if isinstance(record, dict) else None
     if not isinstance(response, dict) or not isinstance(response.get("id"), str):
         return False
-    digest = hashlib.sha256(line.data).digest()
-    if digest in seen:
+    key = response["id"], hash(data)
+    if seen.get(key):
         return True
-    if len(seen) >= _REMEMBERED:
-        del seen[next(iter(seen))]
-    seen[digest] = None
+    seen.put(key, True)
     return False
+
+
+def _learn(splitter: Splitter, record: Any, data: bytes, raw: Callable[[tuple[str, ...]], bytes | None]) -> None:
+    path = request_in(record)[0] if isinstance(record, dict) else None
+    body = None if path is None else raw(path)
+    if path is not None and body is not None:
+        splitter.learn(data, path, body)
 
 
 class _Raw:

@@ -35,6 +35,7 @@ def from_call(call: Call) -> dict[str, Any]:
 
 def to_call(row: sqlite3.Row, body: bytes) -> Call:
     usage = {name: _integer(row[name]) for name in _COUNTS}
+    texts: dict[str, Any] = {name: text(row[name]) for name in _TEXTS}
     return Call(
         body=body,
         turn=_integer(row["turn"]),
@@ -48,7 +49,7 @@ def to_call(row: sqlite3.Row, body: bytes) -> Call:
         waits=tuple(json.loads(row["waits"])),
         raw_usage=None if row["raw_usage"] is None else json.loads(row["raw_usage"]),
         reply=None if row["reply"] is None else _reply(json.loads(row["reply"])),
-        **{name: text(row[name]) for name in _TEXTS},
+        **texts,
     )
 
 

@@ -3,8 +3,8 @@
     {"api": "openai-chat", "requests": [{"at": "...", "body": {...}, "response": {"usage": {...}}}, ...],
      "prices": {"input": 1.25, "cached": 0.125, "output": 10.0, "unit": "USD per million tokens"}}
 
-Also a bare list of exchanges, as many tools export it. Read are `api`, `requests`, `log` and `prices`; other members
-are for people.
+Also a bare list of exchanges, as many tools export it. Read are `api`, `requests`, `log`, `prices`, and what is known
+of the cache and the engine, `rules` and `server`; other members are for people.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hitrate.core import spans
 from hitrate.core.money import Price
 from hitrate.core.records import Remark, Skipped
 from hitrate.logs.claude_code import Answers
-from hitrate.logs.interface import Item, OwnPrice, ReplyReader
+from hitrate.logs.interface import Item, OwnPrice, OwnRules, ReplyReader
 from hitrate.logs.lines import Fault, opening, parsed, read_document
 from hitrate.logs.pairs import Exchange
 from hitrate.logs.request_pairs import member_bytes
@@ -62,6 +62,7 @@ class SessionFile:
         root = spans.parse(text)
         document = root.value if isinstance(root.value, dict) else {"requests": root.value}
         yield from _own_price(document.get("prices"))
+        yield from _own_rules(document)
         yield from self._requests(root, document, read_reply)
         if isinstance(document.get("log"), list):
             answers = Answers(read_reply)
@@ -102,6 +103,18 @@ def _own_price(prices: Any) -> Iterator[OwnPrice | Remark]:
         return
     amounts: dict[str, Any] = {field: _amount(prices, names) for field, names in _PRICES.items()}
     yield OwnPrice(Price(**amounts, source="the log's own prices"))
+
+
+def _own_rules(document: Mapping[str, Any]) -> Iterator[OwnRules | Remark]:
+    found = {}
+    for name in ("rules", "server"):
+        value = document.get(name)
+        if isinstance(value, dict):
+            found[name] = value
+        elif value is not None:
+            yield Remark(line=None, what=f"/{name} is {kind(value)}, expected an object; it is not used")
+    if found:
+        yield OwnRules(**found)
 
 
 def _amount(prices: Mapping[str, Any], names: tuple[str, ...]) -> float | None:

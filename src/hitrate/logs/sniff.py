@@ -17,7 +17,7 @@ from hitrate.core.money import Price
 from hitrate.core.records import RecordCount, Records, Remark, Skipped
 from hitrate.errors import InputFileError, UsageError
 from hitrate.logs.claude_code import ClaudeCode
-from hitrate.logs.interface import LogReader, OwnPrice, Repeated, ReplyReader
+from hitrate.logs.interface import LogReader, OwnPrice, OwnRules, Repeated, ReplyReader
 from hitrate.logs.lines import HEAD_BYTES
 from hitrate.logs.pi import Pi
 from hitrate.logs.request_pairs import RequestPairs
@@ -30,13 +30,15 @@ STANDARD_INPUT = "-"
 
 
 class Log:
-    """An open log. Iterate once for its calls; `records()` and `own_price` are complete after that."""
+    """An open log. Iterate once for its calls; `records()` and what the file gives itself are complete after that."""
 
     def __init__(self, path: str, reader: LogReader, stream: BinaryIO, read_reply: ReplyReader) -> None:
         self.path = path
         self.format = reader.name
         self.own_price: Price | None = None
         """Prices that the file itself gives; known once the first call is."""
+        self.own_rules = OwnRules()
+        """Cache rules and server that the file itself names; known once the first call is."""
         self._reader = reader
         self._stream = stream
         self._read_reply = read_reply
@@ -55,6 +57,8 @@ class Log:
                     self._count.remark(item)
                 elif isinstance(item, Repeated):
                     self._count.repeat()
+                elif isinstance(item, OwnRules):
+                    self.own_rules = item
                 else:
                     self.own_price = cast(OwnPrice, item).price
         except OSError as error:

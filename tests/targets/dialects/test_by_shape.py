@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hitrate.targets.dialects.by_shape import read_reply
+from hitrate.targets.dialects import names
+from hitrate.targets.dialects.by_shape import REPEATED_TOTALS, read_reply, standard_cached_sources
 
 CHAT = {"usage": {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 64}}}
 MESSAGES = {"usage": {"input_tokens": 6, "cache_read_input_tokens": 64, "cache_creation_input_tokens": 30}}
@@ -101,3 +102,47 @@ def test_wrong_types_do_not_raise():
         {"usage": {"prompt_tokens": []}},
     ):
         assert counts(response)[1] is None
+
+
+def anthropic_stream(at_the_end):
+    usage = {"input_tokens": 288, "cache_read_input_tokens": 5120, "cache_creation_input_tokens": 0}
+    return [
+        {"type": "message_start", "message": {"id": "a", "role": "assistant", "content": [], "usage": usage}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {**at_the_end, "output_tokens": 52}},
+        {"type": "message_stop"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("events", "repeated"),
+    [
+        (
+            anthropic_stream({"input_tokens": 288, "cache_read_input_tokens": 5120}),
+            "message_start: message.usage, message_delta: usage",
+        ),
+        (anthropic_stream({}), None),
+        (anthropic_stream({"input_tokens": 0, "cache_read_input_tokens": 0}), None),
+        ([{"choices": []}, {"choices": [], "usage": {"prompt_tokens": 10}}], None),
+        ([{"choices": [], "usage": {"prompt_tokens": 10}}, {"usage": {"prompt_tokens": 10}}], "chunk: usage"),
+        ([5, "data: [DONE]", {"type": "message_start", "message": 5}], None),
+    ],
+)
+def test_a_stream_that_reports_its_input_twice_says_so(events, repeated):
+    _, reading = read_reply({"events": events}, None)
+    assert reading.usage.sources.get(REPEATED_TOTALS) == repeated
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_wire_has_a_standard_place_for_cached_tokens(name):
+    (place, *_) = standard_cached_sources(name)
+    value = 7
+    for member in reversed(place.split(".")):
+        value = {member: value}
+    _, reading = read_reply(value, name)
+    assert (reading.usage.cached_tokens, reading.usage.cached_source) == (7, place)
+
+
+def test_an_unusual_place_for_cached_tokens_can_be_told():
+    name, reading = read_reply({"usage": {"prompt_tokens": 100, "cached_tokens": 64}}, "openai-chat")
+    assert reading.usage.cached_source not in standard_cached_sources(name)
+    assert standard_cached_sources("smoke-signals") == ()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from hitrate.core.model import Reading, StreamEvent, Usage
 from hitrate.targets.dialects import (
     anthropic_usage,
@@ -26,6 +28,30 @@ UsageReader = Callable[[dict[str, Any]], tuple[Usage, str | None]]
 
 AGENT_USAGE = "pi"
 """Not a wire: the accounting of the coding agent pi, one for all vendors, with reads and writes beside `input`."""
+
+REPEATED_TOTALS = "repeated_totals"
+"""Key of `Usage.sources` that is there where a stream reported its input counters more than once: the events, in words.
+Who adds them up counts the prompt twice."""
+
+_STANDARD_CACHED = {
+    "openai-chat": ("usage.prompt_tokens_details.cached_tokens",),
+    "openai-responses": ("usage.input_tokens_details.cached_tokens",),
+    "anthropic-messages": ("usage.cache_read_input_tokens",),
+    "gemini-generate": ("usageMetadata.cachedContentTokenCount", "usage.total_cached_tokens"),
+    "bedrock-converse": ("usage.cacheReadInputTokens",),
+    "llamacpp-completion": ("timings.cache_n",),
+    AGENT_USAGE: ("usage.cacheRead",),
+}
+
+_INPUT_COUNTERS = (
+    "input_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "prompt_tokens",
+    "promptTokenCount",
+    "inputTokens",
+    "cacheReadInputTokens",
+)
 
 _CONTENT = ("choices", "content", "output", "candidates", "steps")
 """Members that hold a reply's message on some wire."""
@@ -70,6 +96,14 @@ def read_reply(response: dict[str, Any], named: str | None) -> tuple[str | None,
     return name, reading
 
 
+def standard_cached_sources(name: str) -> tuple[str, ...]:
+    """Where the vendor that made a wire puts cached tokens, as in `Usage.cached_source`; () for an unknown wire.
+
+    A program that reads only these places sees no cache on a server that puts them elsewhere.
+    """
+    return _STANDARD_CACHED.get(name, ())
+
+
 def shape_of(response: dict[str, Any]) -> str | None:
     """The wire format that a reply or its usage looks like; None where none of the known ones fits for certain."""
     if "usageMetadata" in response or "candidates" in response:
@@ -105,7 +139,25 @@ def _read_events(events: list[Any], named: str | None) -> tuple[str | None, Read
         return None, Reading(reply=None, usage=Usage(), fault="the events of the stream are in no known format")
     wire = [event.encode("utf-8", "replace") if isinstance(event, str) else to_json(event) for event in events]
     parts = [StreamEvent(0, index, data.removeprefix(b"data:").strip()) for index, data in enumerate(wire)]
-    return name, dialect(name).read_stream(parts)
+    reading = dialect(name).read_stream(parts)
+    totals = [found for event in events if (found := _input_totals(event)) is not None]
+    if len(totals) > 1:
+        sources = {**reading.usage.sources, REPEATED_TOTALS: ", ".join(dict.fromkeys(totals))}
+        reading = replace(reading, usage=replace(reading.usage, sources=sources))
+    return name, reading
+
+
+def _input_totals(event: Any) -> str | None:
+    """The path of an event's usage, with its type, where an input counter in it is not zero."""
+    if not isinstance(event, dict):
+        return None
+    for member, path in (("", ""), ("message", "message."), ("response", "response.")):
+        holder = object_of(event.get(member)) if member else event
+        for name in ("usage", "usageMetadata"):
+            usage = object_of(holder.get(name))
+            if any(type(usage.get(counter)) is int and usage[counter] > 0 for counter in _INPUT_COUNTERS):
+                return f"{event.get('type', 'chunk')}: {path}{name}"
+    return None
 
 
 def _shape_of_event(event: Any) -> str | None:

@@ -1,0 +1,173 @@
+"""Read a line of a log without decoding the conversation in it again.
+
+Requests of a log share most of their text with earlier ones. So a line is cut into its body and the record around it,
+the body into its messages and what stands around them, and each of these pieces is looked at once: whether it is plain
+JSON in UTF-8, with no number that is none and no member given twice, and a message a request can hold. Where a piece
+is anything else, or a cut is not proven, the line has to be decoded as a whole, and that says what is wrong.
+
+A cut is proven by the stand-in put in its place: the rest is valid JSON, with the stand-in where the piece should be.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hitrate.core.layout import Layouts
+from hitrate.core.recent import Recent
+from hitrate.logs.lines import DEEPEST, is_too_deep
+from hitrate.logs.pairs import Body, request_in
+from hitrate.logs.shapes import body_problems, guess_dialect
+
+_LISTS = ("messages", "contents", "input")
+"""Members of a body that hold its messages; the body is cut at the first that is there."""
+
+_STAND_IN = "\x00 stands for what was cut out"
+_STAND_IN_JSON = msgspec.json.encode(_STAND_IN)
+
+_REMEMBERED = 1 << 16
+"""Messages known to be in order. Each is remembered by a 64-bit hash alone: if two ever had the same one, no more would
+be lost than a remark on the second."""
+
+_BODIES_REMEMBERED = 128
+_LONGEST_REMEMBERED = 1 << 16
+"""Bytes around the messages of a body, tools and all, that are remembered as they stand."""
+
+_DEEPEST_PIECE = DEEPEST - 8
+"""Levels in a piece that are certain to be few enough in the line."""
+
+_raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_ODD = object()
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class _Around(NamedTuple):
+    """What stands around the messages of a body."""
+
+    members: dict[str, Any]
+    """With the stand-in as messages."""
+    dialect: str | None
+    """The wire it is for, as far as that shows outside the messages."""
+
+
+class Splitter:
+    """Reads the lines of one log: `split` what is laid out as before, `learn` from what had to be decoded."""
+
+    def __init__(self) -> None:
+        self._bodies = Layouts()
+        self._lists = {name: Layouts() for name in _LISTS}
+        self._messages: dict[str, Recent[int, str]] = {name: Recent(_REMEMBERED) for name in _LISTS}
+        self._around: Recent[bytes, _Around] = Recent(_BODIES_REMEMBERED)
+
+    def split(self, data: bytes) -> tuple[dict[str, Any], Body] | None:
+        """A record whose body was cut out, and the body; None where the line has to be decoded."""
+        for start, end in self._bodies.guess(data):
+            record = _plain(data[:start] + _STAND_IN_JSON + data[end:])
+            if not isinstance(record, dict):
+                continue
+            path, stand_in = request_in(record)
+            found = self._body(data[start:end], path) if path and stand_in == _STAND_IN else None
+            if found is not None:
+                return record, found[1]
+        return self._body(data, ())  # a line that is a request body itself
+
+    def learn(self, data: bytes, path: tuple[str, ...], body: bytes) -> None:
+        """Where the body, found under these members by decoding, stands in the line, and its messages in it."""
+        if path:
+            self._bodies.learn(data, path[-1], body)
+        try:
+            members = _raw_members(body)
+        except _NOT_JSON:
+            return
+        for name in _LISTS:
+            if name in members:
+                self._lists[name].learn(body, name, bytes(members[name]))
+                return
+
+    def _body(self, data: bytes, path: tuple[str, ...]) -> tuple[dict[str, Any], Body] | None:
+        """The members of a body, without its messages, and what a `Call` needs of it."""
+        for name, layouts in self._lists.items():
+            for start, end in layouts.guess(data):
+                around = self._read_around(data[:start] + _STAND_IN_JSON + data[end:], name)
+                wires = None if around is None else self._wires(name, data, start, end)
+                if around is None or wires is None:
+                    continue
+                dialect = around.dialect
+                if dialect == "openai-chat" and "anthropic-messages" in wires:
+                    dialect = "anthropic-messages"
+                return around.members, Body(path, data, around.members.get("model"), dialect)
+        return None
+
+    def _read_around(self, data: bytes, name: str) -> _Around | None:
+        around = self._around.get(data)
+        if around is None:
+            members = _plain(data)
+            if not isinstance(members, dict) or members.get(name) != _STAND_IN:
+                return None
+            alone = {**members, name: []}
+            if body_problems(alone):
+                return None
+            around = _Around(members, guess_dialect(alone))
+            if len(data) <= _LONGEST_REMEMBERED:
+                self._around.put(data, around)
+        return around
+
+    def _wires(self, name: str, data: bytes, start: int, end: int) -> set[str] | None:
+        """The wires that the messages could be for, each by itself; None where one of them is not in order."""
+        known = self._messages[name]
+        wires = set()
+        try:
+            elements = _raw_elements(memoryview(data)[start:end])
+        except _NOT_JSON:
+            return None
+        for element in map(bytes, elements):
+            key = hash(element)
+            wire = known.get(key)
+            if wire is None:
+                message = _plain(element)
+                wire = None if message is _ODD else _wire(name, message)
+                if wire is None:
+                    return None
+                known.put(key, wire)
+            wires.add(wire)
+        return wires
+
+
+def _wire(name: str, message: Any) -> str | None:
+    """The wire a message could be for, None where it is no message."""
+    if isinstance(message, dict) and isinstance(message.get("role"), str) and isinstance(message.get("content"), str):
+        return "openai-chat"
+    if body_problems({name: [message]}):
+        return None
+    return guess_dialect({name: [message]}) or ""
+
+
+class _Odd(ValueError):
+    """A text is JSON of which there is something to be said."""
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _Odd
+    return found
+
+
+def _constant(name: str) -> float:
+    raise _Odd
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant).decode
+
+
+def _plain(data: bytes) -> Any:
+    """The value of a JSON text, `_ODD` where there is anything to be said of it."""
+    try:
+        text = data.decode("utf-8")
+        value = _decode(text)
+    except (ValueError, RecursionError):
+        return _ODD
+    return _ODD if is_too_deep(text, value, _DEEPEST_PIECE) else value
