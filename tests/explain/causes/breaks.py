@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
-
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
 from hitrate.explain.diff.changes import change_of_strings
+from hitrate.explain.diff.texts import common_prefix
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Seen
 
 AT = 1_773_220_447.0
@@ -16,7 +15,7 @@ BODY = "\n\nYou are the support agent of a nursery. Be brief, and never promise 
 
 def divergence(was, now, *, kind="system", pointer="/messages/0/content", change=None, names=(), words=""):
     """Of two whole strings, as a comparison gives it."""
-    offset = len(commonprefix([was, now]))
+    offset = common_prefix(was, now)
     return Divergence(
         pointer=pointer,
         offset=offset,
@@ -53,7 +52,7 @@ def place(pointer, change, *, kind, was="", now="", names=(), words="", offset=N
 
 
 def evidence(difference, *, gap=14.0, at=AT, ttl=300.0, relation="rewrite", across=False, lineage=(), **more):
-    """`gap` seconds after the call before, in the same conversation or `across` two; `more` goes to the calls' facts."""
+    """A call `gap` seconds after the one before, in the same conversation or `across` two."""
     before = {"index": 0, "at": None if gap is None else at - gap, "conversation": 1, **more.pop("before", {})}
     call = {"index": 1, "at": at, "conversation": 2 if across else 1, **more.pop("call", {})}
     return Evidence(

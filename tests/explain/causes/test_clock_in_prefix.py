@@ -16,7 +16,11 @@ CLOCK, DATE = "clock-in-prefix", "date-rollover"
         ("Local time 23:59:58", "Local time 00:00:12", 14),
         ("Date: Tue, 10 Mar 2026 23:59:58 GMT", "Date: Wed, 11 Mar 2026 00:00:12 GMT", 14),
         ("Heute ist Mittwoch, der 11. März 2026, 9.13 Uhr.", "Heute ist Mittwoch, der 11. März 2026, 9.14 Uhr.", 60),
-        ("Nous sommes le mercredi 11 mars 2026, il est 9h13.", "Nous sommes le mercredi 11 mars 2026, il est 9h14.", 60),
+        (
+            "Nous sommes le mercredi 11 mars 2026, il est 9h13.",
+            "Nous sommes le mercredi 11 mars 2026, il est 9h14.",
+            60,
+        ),
         ("Son las 9:13 del 11 de marzo de 2026.", "Son las 9:14 del 11 de marzo de 2026.", 60),
         ("現在時刻：2026年3月11日 9時13分53秒", "現在時刻：2026年3月11日 9時14分07秒", 14),
         ("当前时间：2026年3月11日 星期三 上午9:13", "当前时间：2026年3月11日 星期三 上午9:14", 60),
@@ -73,7 +77,11 @@ def test_other_numbers_are_no_clock(was, now, name):
 
 @pytest.mark.parametrize(
     ("kind", "pointer"),
-    [("tools", "/tools/0/function/description"), ("user", "/messages/1/content"), ("system", "/systemInstruction/parts/0/text")],
+    [
+        ("tools", "/tools/0/function/description"),
+        ("user", "/messages/1/content"),
+        ("system", "/systemInstruction/parts/0/text"),
+    ],
 )
 def test_it_is_a_clock_wherever_it_stands(kind, pointer):
     assert named("As of 09:13:53 UTC.", "As of 09:14:07 UTC.", kind=kind, pointer=pointer) == CLOCK
@@ -89,6 +97,9 @@ def test_what_it_says():
 
 
 def test_the_period_shows_in_several_values():
-    past = [divergence(f"Time: {was}" + BODY, f"Time: {now}" + BODY) for was, now in (("08:40", "08:55"), ("08:55", "09:00"))]
+    past = [
+        divergence(f"Time: {was}" + BODY, f"Time: {now}" + BODY)
+        for was, now in (("08:40", "08:55"), ("08:55", "09:00"))
+    ]
     found = evidence(divergence("Time: 09:00" + BODY, "Time: 09:05" + BODY), gap=200, at=AT, lineage=past)
     assert recognised(found)[1].summary.endswith("it moves in steps of 5 minutes.")

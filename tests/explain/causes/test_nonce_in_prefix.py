@@ -9,10 +9,18 @@ NONCE = "nonce-in-prefix"
 @pytest.mark.parametrize(
     ("was", "now", "confidence"),
     [
-        ("x-client-attribution: v=7.4.2; entry=cli; h=9b1d4;", "x-client-attribution: v=7.4.2; entry=cli; h=e07c2;", "certain"),
+        (
+            "x-client-attribution: v=7.4.2; entry=cli; h=9b1d4;",
+            "x-client-attribution: v=7.4.2; entry=cli; h=e07c2;",
+            "certain",
+        ),
         ("x-billing: n=a1b2c; h=9b1d4;", "x-billing: n=d4e5f; h=e07c2;", "certain"),
         ("session: 3f2504e0-4f89-11d3-9a0c-0305e82c3301", "session: 9b2d1c77-0a4e-4f0c-8d55-6f1f0f3c2a10", "certain"),
-        ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-5c1a2f3577b34da6a3ce929d0e0e4736-11f067aa0ba902b8-01", "certain"),
+        (
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-5c1a2f3577b34da6a3ce929d0e0e4736-11f067aa0ba902b8-01",
+            "certain",
+        ),
         ("trace 01J8ZQ4X7N9V2B3C4D5E6F7G8H", "trace 01J8ZQ5A1B2C3D4E5F6G7H8J9K", "certain"),
         ("prompt hash: 7f3a9c1e", "prompt hash: 0b44d2aa", "certain"),
         ("request_id=req_7f3a9c1e22", "request_id=req_0b44d2aa90", "certain"),
@@ -48,7 +56,9 @@ def test_other_values_are_no_nonce(was, now, name):
 
 
 def test_the_line_of_a_client_is_named():
-    _, said = recognised(evidence(divergence("x-meter-header: id=a; cch=9b1d4;" + BODY, "x-meter-header: id=a; cch=e07c2;" + BODY)))
+    _, said = recognised(
+        evidence(divergence("x-meter-header: id=a; cch=9b1d4;" + BODY, "x-meter-header: id=a; cch=e07c2;" + BODY))
+    )
     assert said.summary == (
         'A value of the line "x-meter-header" that a client wrote into the prompt changed in the system prompt '
         '(/messages/0/content, character 26) from "9b1d4" to "e07c2".'

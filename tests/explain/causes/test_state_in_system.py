@@ -55,7 +55,7 @@ def test_the_history_is_no_system_prompt():
 
 
 def test_what_it_says():
-    was, now = ("Be kind.\n\nCurrent task list:\n[%s] find it\n" % box for box in " x")
+    was, now = (f"Be kind.\n\nCurrent task list:\n[{box}] find it\n" for box in " x")
     _, said = recognised(evidence(divergence(was, now)))
     assert said.confidence == "certain"
     assert said.summary == (

@@ -38,7 +38,8 @@ class ArgumentsReserialised:
         )
         return Recognised(
             confidence="certain",
-            summary=f"{what} in {place(divergence)} {'mean' if arguments else 'means'} the same, but {_SAME_JSON[divergence.change]}: "
+            summary=f"{what} in {place(divergence)} {'mean' if arguments else 'means'} the same, but "
+            f"{_SAME_JSON[divergence.change]}: "
             f"{change_in_words(divergence)}.",
             advice="Store the text as the model or the tool wrote it and send that again; where it has to be printed "
             "anew, always print it with sorted keys and the same separators.",

@@ -46,8 +46,8 @@ class BlockNotPersisted:
             confidence="certain" if _BLOCK.match(block) and divergence.kind != "system" else "likely",
             summary=f"A block of text {what} in {place(divergence)}: "
             f"{quoted(block) if block else change_in_words(divergence)}.",
-            advice="Store the block with the message and send both again unchanged, or send it as a last message of its "
-            "own that is not expected to be reused, with the cache point in front of it.",
+            advice="Store the block with the message and send both again unchanged, or send it as a last message of "
+            "its own that is not expected to be reused, with the cache point in front of it.",
             ruled_out=(*ruled_out(evidence), "an edit of the message: the rest of its text is unchanged"),
         )
 

@@ -16,8 +16,10 @@ from hitrate.explain.signs import gap_s
 
 MOMENT_LABEL = re.compile(
     r"time|clock|\bnow\b|today|\bdate|as of|generated|current|started|session|uptime|\bday\b"
-    r"|uhr|zeit|heute|stand\b|datum|jetzt|heure|maintenant|aujourd|nous sommes|hora|fecha|ahora|\bhoy\b|agora|\bhoje|\bdata\b"
-    r"|\bora\b|oggi|adesso|vandaag|\bnu\b|\btid\b|i dag|klokka|dziś|teraz|czas|bugün|saat|tarih|waktu|tanggal|hari ini|giờ|ngày"
+    r"|uhr|zeit|heute|stand\b|datum|jetzt|heure|maintenant|aujourd|nous sommes|hora|fecha|ahora|\bhoy\b|agora|\bhoje"
+    r"|\bdata\b"
+    r"|\bora\b|oggi|adesso|vandaag|\bnu\b|\btid\b|i dag|klokka|dziś|teraz|czas|bugün|saat|tarih|waktu|tanggal"
+    r"|hari ini|giờ|ngày"
     r"|時刻|現在|今日|日時|日付|本日|时间|時間|现在|今天|当前|當前|日期|지금|현재|오늘|시각|시간|날짜|время|сейчас|сегодня|дата|час\b|сьогодні"
     r"|الوقت|التاريخ|الآن|اليوم|समय|अभी|आज|दिनांक|เวลา|วันที่|\bts\b|epoch|unix",
     re.IGNORECASE,

@@ -12,7 +12,6 @@ from hitrate.explain.causes.wording import place, quoted, repeats
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-
 _INSIDE_NUMBER = re.compile(r"\d[-:]\Z")
 _INSIDE_WORD = re.compile(r"[A-Za-z]\Z")
 
@@ -42,8 +41,8 @@ class CounterInPrefix:
             confidence="certain" if seen else "likely",
             summary=f"The number{_named(spot, was)} in {place(divergence)} changed from {quoted(was)} to {quoted(now)}"
             f"{again}.",
-            advice="Leave running numbers out of text that is meant to stay, or put them into the newest message, where "
-            "they cost only themselves.",
+            advice="Leave running numbers out of text that is meant to stay, or put them into the newest message, "
+            "where they cost only themselves.",
             ruled_out=(
                 *ruled_out(evidence),
                 "a clock, a date or an id: the value is a plain number",

@@ -50,7 +50,7 @@ class DateRollover:
 def _confidence(
     evidence: Evidence, spot: Spot, was: Moment, now: Moment
 ) -> Literal["certain", "likely", "possible"] | None:
-    """By whether the date moved as many days as passed between the calls; without their times, by one day or a label."""
+    """By whether the date moved as many days as passed between the calls; without their times, by a day or a label."""
     days = days_between(was, now)
     if (
         not days

@@ -12,7 +12,8 @@ from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
 _SUMMARY = re.compile(
-    r"summar|being continued|conversation so far|previous conversation|earlier conversation|context (?:was|has been) (?:compacted|reset)"
+    r"summar|being continued|conversation so far|previous conversation|earlier conversation|context (?:was"
+    r"|has been) (?:compacted|reset)"
     r"|compact|handoff|hand-off|recap|zusammenfass|bisherige|résumé|resumen|resumo|riassunto|samenvatting|podsumowanie|streszczenie"
     r"|итог|краткое содержание|сводка|özet|要約|これまでの|摘要|总结|總結|概述|요약|지금까지|ملخص|सारांश",
     re.IGNORECASE,
@@ -43,6 +44,7 @@ class HistoryCompacted:
         smaller = bool(before.parts and before.characters) and (
             call.parts < before.parts and call.characters < _MUCH * before.characters
         )
+        summary = summary and divergence.kind != "system"
         condensed = divergence.change == "messages condensed"
         if not said and not condensed and not (summary and smaller):
             return None
@@ -51,8 +53,8 @@ class HistoryCompacted:
             confidence="certain" if said else "likely",
             summary=f"The history was rewritten as a summary from {place(divergence)} on{size}: it now reads "
             f"{quoted(divergence.now)}.",
-            advice="One full read is the price of a compaction: do it rarely and in one large step, best when the cache "
-            "has run out anyway, and leave tools and system prompt as they were.",
+            advice="One full read is the price of a compaction: do it rarely and in one large step, best when the "
+            "cache has run out anyway, and leave tools and system prompt as they were.",
             ruled_out=(
                 *ruled_out(evidence),
                 "an edit of one message: most of the history is gone" if smaller else "an edit",

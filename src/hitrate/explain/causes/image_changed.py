@@ -41,7 +41,8 @@ class ImageChanged:
         return Recognised(
             confidence="certain",
             summary=f"An image sent before is not the same in {place(divergence)}: {change_in_words(divergence)}.",
-            advice="Keep image blocks in the history byte for byte; once cached they are cheap, and replacing one makes "
-            "everything behind it new. If they have to go, take several out at once, when the history is rewritten anyway.",
+            advice="Keep image blocks in the history byte for byte; once cached they are cheap, and replacing one "
+            "makes everything behind it new. If they have to go, take several out at once, when the history is "
+            "rewritten anyway.",
             ruled_out=(*ruled_out(evidence), "the text around it: it agrees up to the image"),
         )

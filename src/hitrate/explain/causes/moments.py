@@ -104,7 +104,8 @@ _UNIT_S = (
 )
 
 _NEIGHBOURS = re.compile(
-    r"[\s,;·|/()（），、،T@-]*(?:(?:at|um|à|a las|às|alle|om|kl\.?|the|den|der|le|el|on|в|г\.,?|р\.,?|o|saat|الساعة)\s)?[\s(（]*"
+    r"[\s,;·|/()（），、،T@-]*(?:(?:at|um|à|a las|às|alle|om|kl\.?|the|den|der|le|el|on|в|г\.,?|р\.,?|o|saat"
+    r"|الساعة)\s)?[\s(（]*"
 )
 """What may stand between the parts of one moment."""
 
@@ -126,7 +127,7 @@ def moment_at(line: str, position: int) -> Moment | None:
     """The moment that covers `position`, or ends right there."""
     found = [moment for moment in moments(line) if moment.start <= position <= moment.end]
     inside = [moment for moment in found if position < moment.end]
-    return (inside or found or [None])[0]
+    return next(iter(inside or found), None)
 
 
 def days_between(was: Moment, now: Moment) -> int | None:
@@ -202,13 +203,14 @@ def _dates(line: str) -> Iterator[Moment]:
 
 
 def _readings(groups: dict[str, str | None]) -> Iterator[Date]:
-    year = int(groups["y"]) if groups.get("y") else None
+    written = groups.get("y")
+    year = int(written) if written else None
     if year is not None:
         era = groups.get("era") or ""
         year += {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911}.get(era, 2000 if year < 100 else 0)
         year -= 543 if year > 2400 else 0
     if groups.get("a"):
-        first, second = int(groups["a"] or 0), int(groups["b"] or 0)
+        first, second = int(groups["a"] or 0), int(groups.get("b") or 0)
         yield year, second, first
         if groups["sep"] != ".":
             yield year, first, second

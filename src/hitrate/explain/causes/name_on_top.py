@@ -13,8 +13,10 @@ from hitrate.explain.ruled_out import ruled_out
 
 _LABEL = re.compile(
     r"(?:\buser|customer|client|account|tenant|organi[sz]ation|\borg\b|compan|workspace|member|\bname\b|project|\bcwd\b|working.dir"
-    r"|\bhome\b|e-?mail|hello|\bhi\b|dear|welcome|talking to|speak(?:ing)? (?:to|with)|assistant (?:of|for)|behalf of|helping|owner|employee"
-    r"|kunde|benutzer|nutzer|mandant|firma|anwender|assistent (?:von|für)|sprichst mit|hallo|utilisat|client|société|entreprise|bonjour"
+    r"|\bhome\b|e-?mail|hello|\bhi\b|dear|welcome|talking to|speak(?:ing)? (?:to|with)|assistant (?:of|for)"
+    r"|behalf of|helping|owner|employee"
+    r"|kunde|benutzer|nutzer|mandant|firma|anwender|assistent (?:von|für)|sprichst mit|hallo|utilisat|client|société"
+    r"|entreprise|bonjour"
     r"|usuari|cliente|empresa|hola|utente|azienda|gebruiker|klant|bedrijf|użytkownik|klient|firma|пользовател|клиент|компани|здравствуйте"
     r"|kullanıcı|müşteri|şirket|用户|用戶|客户|客戶|租户|租戶|公司|姓名|你好|ユーザー|お客様|会社|氏名|様|사용자|고객|회사|이름|مستخدم|عميل|شركة|उपयोगकर्ता|ग्राहक)",
     re.IGNORECASE,
@@ -42,7 +44,7 @@ class NameOnTop:
         label = spot.label(was)
         named = _names_one(label[-60:], was) or all(_EMAIL_OR_PATH.search(line) for line in spot.lines)
         short = _short(spot)
-        if was == now or not short or not (named or self._across(evidence) and all(map(_PROPER.match, (was, now)))):
+        if was == now or not short or not (named or (self._across(evidence) and all(map(_PROPER.match, (was, now))))):
             return None
         if not self._across(evidence) and not (named and spot.goes_on_alike(*short)):
             return None

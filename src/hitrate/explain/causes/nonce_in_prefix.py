@@ -57,7 +57,7 @@ class NonceInPrefix:
                 "prompt is rendered."
             )
         confidence: Literal["certain", "likely", "possible"] = "likely" if shaped else "possible"
-        if header or (shaped or labelled) and (repeats(evidence) or kind in ("UUID", "ULID", "trace context")):
+        if header or ((shaped or labelled) and (repeats(evidence) or kind in ("UUID", "ULID", "trace context"))):
             confidence = "certain"
         elif shaped and labelled:
             confidence = "certain" if spot.goes_on_alike(was, now) else "likely"

@@ -29,7 +29,7 @@ class OrderNotKept:
         return Recognised(
             confidence="certain",
             summary=f"The same content comes in another order in {place(divergence)}: {change_in_words(divergence)}.",
-            advice="Sort what comes from a set or a map before it is rendered, and keep the results of parallel calls in "
-            "the order in which they were sent the first time.",
+            advice="Sort what comes from a set or a map before it is rendered, and keep the results of parallel calls "
+            "in the order in which they were sent the first time.",
             ruled_out=(*ruled_out(evidence), "other content: sorted, both sides are equal"),
         )

@@ -53,6 +53,11 @@ def names_an_id(pointer: str) -> bool:
     return bool(_ID.search(pointer))
 
 
+def in_reasoning_summary(pointer: str) -> bool:
+    """Whether it lies in the summary that a reasoning item of the Responses API carries."""
+    return bool(re.match(r"/input/\d+/summary(?:/|\Z)", pointer))
+
+
 def names_reasoning(text: str) -> bool:
     """Whether a pointer, a member or a type is one that carries a model's reasoning."""
     return bool(_REASONING.search(text))

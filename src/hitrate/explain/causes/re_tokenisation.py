@@ -28,7 +28,8 @@ class ReTokenisation:
         position = divergence.pointer.rpartition("/")[2]
         blocks = ""
         if position.isdecimal() and facts.granularity > 1:
-            blocks = f"; in whole blocks of {facts.granularity}, {int(position) // facts.granularity * facts.granularity:,} can be reused"
+            whole = int(position) // facts.granularity * facts.granularity
+            blocks = f"; in whole blocks of {facts.granularity}, {whole:,} can be reused"
         return Recognised(
             confidence="likely",
             summary=f"The text seems the same, cut into other tokens: {change_in_words(divergence)}{blocks}.",

@@ -6,7 +6,7 @@ import re
 from typing import ClassVar, Literal
 
 from hitrate.core.findings import Verdict, Voice
-from hitrate.explain.causes.pointers import message_index, names_reasoning
+from hitrate.explain.causes.pointers import in_reasoning_summary, message_index, names_reasoning
 from hitrate.explain.causes.wording import change_in_words, place
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
@@ -45,7 +45,8 @@ class ReasoningNotReplayed:
         confidence: Literal["certain", "likely"] = "likely" if what == "changed" else "certain"
         return Recognised(
             confidence=confidence,
-            summary=f"The reasoning of an earlier answer was {what} in {place(divergence)}: {change_in_words(divergence)}.",
+            summary=f"The reasoning of an earlier answer was {what} in {place(divergence)}: "
+            f"{change_in_words(divergence)}.",
             advice="Decide once for each answer: send its reasoning again for good, byte for byte and with its "
             "signature or encrypted part, or never send it. Keeping it costs its tokens at the cached price, dropping "
             "it later costs everything behind it.",
@@ -56,15 +57,15 @@ class ReasoningNotReplayed:
 def _what_happened(divergence: Divergence) -> str | None:
     """ "removed", "added" or "changed", by which side still has the reasoning; None where it is no reasoning."""
     if divergence.offset is None:
-        was, now = (side.removeprefix("member ") for side in (divergence.was, divergence.now))
+        was, now = (side.removeprefix("member ").removeprefix("type ") for side in (divergence.was, divergence.now))
         had, has = _is_reasoning(was), _is_reasoning(now)
         if not had and not has:
             named = [name for name in divergence.names if names_reasoning(name)]
             if not named:
-                return "changed" if names_reasoning(_member(divergence.pointer)) else None
+                return "changed" if _lies_in_reasoning(divergence.pointer) else None
             return {"member removed": "removed", "member added": "added"}.get(divergence.change, "changed")
         return "changed" if had and has else "removed" if had else "added"
-    if names_reasoning(_member(divergence.pointer)):
+    if _lies_in_reasoning(divergence.pointer):
         return "removed" if not divergence.now else "added" if not divergence.was else "changed"
     had, has = (bool(_THINK_TAG.match(side)) for side in (divergence.was, divergence.now))
     return None if had == has else "removed" if had else "added"
@@ -76,6 +77,7 @@ def _is_reasoning(side: str) -> bool:
     )
 
 
-def _member(pointer: str) -> str:
-    """The member, or the last two, that the pointer ends in: /messages/2/reasoning_details/0/text is reasoning."""
-    return "/".join(name for name in pointer.split("/")[3:] if not name.isdecimal())
+def _lies_in_reasoning(pointer: str) -> bool:
+    """Whether a member of the message on the way is one, as in /messages/2/reasoning_details/0/text."""
+    members = [name for name in pointer.split("/")[3:] if not name.isdecimal()]
+    return in_reasoning_summary(pointer) or names_reasoning("/".join(members))

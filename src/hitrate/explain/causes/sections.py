@@ -105,7 +105,7 @@ def labels_of(front: str, line: str) -> list[str]:
 
 
 def _left(behind: list[str]) -> bool:
-    """Whether, in the lines behind a label, a list has ended and prose has begun: then the label no longer covers it."""
+    """Whether, in the lines behind a label, a list has ended and prose has begun: the label no longer covers that."""
     listed = blank = False
     for line in behind:
         if not line.strip():

@@ -14,7 +14,8 @@ from hitrate.explain.ruled_out import ruled_out
 
 _DROPPED_LINE = re.compile(
     r"(?:earlier|older|previous|prior|frühere|ältere|précédents|anteriores).{0,30}(?:messages?|turns?|nachrichten|mensajes)?.{0,30}"
-    r"(?:dropped|omitted|removed|truncated|trimmed|hidden|not shown|weggelassen|entfernt|ausgelassen|omis|supprimés|omitidos)"
+    r"(?:dropped|omitted|removed|truncated|trimmed|hidden|not shown|weggelassen|entfernt|ausgelassen|omis|supprimés"
+    r"|omitidos)"
     r"|(?:dropped|omitted|removed|truncated|trimmed|省略|已省略|已删除).{0,40}(?:messages?|turns?|消息|メッセージ|件)",
     re.IGNORECASE,
 )
@@ -52,8 +53,8 @@ class SlidingWindow:
         count = f"by {shift} message{'s' if shift > 1 else ''}" if shift > 0 else "by some messages"
         return Recognised(
             confidence="certain" if shift > 0 and (dropped or again) else "likely",
-            summary=f"The start of the history moved {count}: the oldest ones were dropped in front of {place(divergence)}"
-            + (f", as in {again} call{'s' if again > 1 else ''} before." if again else "."),
+            summary=f"The start of the history moved {count}: the oldest ones were dropped in front of "
+            f"{place(divergence)}" + (f", as in {again} call{'s' if again > 1 else ''} before." if again else "."),
             advice="Let the start of the window move in large steps: drop half of the history at once and rarely, so "
             "that it stays put in between. Each step costs one full read, so fewer and larger ones are cheaper.",
             ruled_out=(*ruled_out(evidence), "an edit of one message: the messages behind it moved up unchanged"),
@@ -61,7 +62,7 @@ class SlidingWindow:
 
 
 def _at_the_front(evidence: Evidence) -> bool:
-    """Whether the history's start is what moved: at most a system prompt, a first task and its answer stand in front."""
+    """Whether the history's start is what moved: no more stands in front than a system prompt, a task, its answer."""
     divergence = evidence.divergence
     index = message_index(divergence.pointer) if divergence is not None else None
     return index is not None and (index <= _MOST_PINNED or repeats(evidence) > 0)

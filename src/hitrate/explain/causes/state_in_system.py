@@ -42,7 +42,7 @@ class StateInSystem:
         return Recognised(
             confidence="certain" if section.shown_by_content else "likely",
             summary=f"State under {quoted(section.label)} in {place(divergence)} changed: {both_sides(spot)}.",
-            advice="Leave the system prompt as it was and append the new state to the tool result that changed it, or to "
-            "the newest message; render it into the system prompt only when a session starts.",
+            advice="Leave the system prompt as it was and append the new state to the tool result that changed it, or "
+            "to the newest message; render it into the system prompt only when a session starts.",
             ruled_out=(*ruled_out(evidence), "a clock, a date or an id: the value is none of these"),
         )

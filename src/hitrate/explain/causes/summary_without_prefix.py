@@ -33,8 +33,8 @@ class SummaryWithoutPrefix:
         words = f" ({divergence.words.rstrip('.')})" if divergence.words else ""
         return Recognised(
             confidence="certain",
-            summary=f"A call that carries the conversation in another form shares {kept} of its prefix: it differs from "
-            f"{divergence.pointer or 'the start'} on{words}.",
+            summary=f"A call that carries the conversation in another form shares {kept} of its prefix: it "
+            f"differs from {divergence.pointer or 'the start'} on{words}.",
             advice="Send the same tools, system prompt and messages as the last call, and append the request for a "
             "summary as the newest user message: then only that message and the summary itself are new.",
             ruled_out=(

@@ -31,8 +31,8 @@ class SystemTextChanged:
         return Recognised(
             confidence="certain",
             summary=f"The text of {place(divergence)} changed: {change}.",
-            advice="Build the system prompt once a session and send it unchanged; say what is new (another mode, another "
-            "rule) in the newest message.",
+            advice="Build the system prompt once a session and send it unchanged; say what is new (another mode, "
+            "another rule) in the newest message.",
             ruled_out=(
                 *ruled_out(evidence),
                 "a clock, a date, an id, a counter or a name: the value is none of these",

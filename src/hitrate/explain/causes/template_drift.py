@@ -23,6 +23,9 @@ _ANSWER_OPENED = re.compile(
     r"(?:<\|im_start\|>assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<start_of_turn>model|<\|turn>model|<\|assistant\|>"
     r"|<｜Assistant｜>|\[/INST\]|<\|start\|>assistant|<\|header_start\|>assistant<\|header_end\|>|<\|CHATBOT_TOKEN\|>)\s*\Z"
 )
+_HALF_MARK = re.compile(r"<[|｜]?[^<>\s]{0,24}\Z|\[/?[A-Z_]{0,16}\Z")
+"""The start that two markers which differ share, as `<|e` of two ends of a turn."""
+
 _TEMPLATE_DATE = re.compile(
     r"(?:Today Date|Current date|Cutting Knowledge Date|Knowledge cutoff)\W*[^\n]{0,30}\Z", re.IGNORECASE
 )
@@ -50,14 +53,14 @@ class TemplateDrift:
             confidence="certain" if what != _NEXT_TO_MARK else "likely",
             summary=f"The template {what} in {place(divergence)}: {quoted(spot.was) if spot.was else 'nothing'} became "
             f"{quoted(spot.now) if spot.now else 'nothing'}.",
-            advice="Use a template that prints the same text for a turn when it is the newest and when it is history (the "
-            "think block, the tools, the date), or switch that block off on both sides; a date can be fixed by the "
-            "template's argument.",
+            advice="Use a template that prints the same text for a turn when it is the newest and when it is history "
+            "(the think block, the tools, the date), or switch that block off on both sides; a date can be fixed by "
+            "the template's argument.",
             ruled_out=(*ruled_out(evidence), "an edit of the messages: what differs is text that the template adds"),
         )
 
 
-_NEXT_TO_MARK = "prints other text around a role marker"
+_NEXT_TO_MARK = "prints other role markers, or other white space around them"
 
 
 def _what(spot: Spot) -> str | None:
@@ -68,13 +71,14 @@ def _what(spot: Spot) -> str | None:
     opened = _ANSWER_OPENED.search(spot.front[-120:])
     if opened and len(spot.was) < 40 and not _ROLE_MARK.search(spot.was) and not spot.now.startswith(spot.was):
         return "opens the answer with text that is missing in history"
-    tools = "[AVAILABLE_TOOLS]"
-    if tools in spot.was[:40] or tools in spot.now[:40]:
+    if spot.lead.endswith(("<|channel|>", "<|channel>")):
+        return "keeps another channel in history than it opened"
+    half = _HALF_MARK.search(spot.lead)
+    sides = [(half.group() if half else "") + side for side in (spot.was, spot.now)]
+    if any(side.startswith("[AVAILABLE_TOOLS]") for side in sides):
         return "prints the tools in front of the newest turn"
-    half = re.search(r"<[|｜]?[^<>\s]{0,24}\Z|\[/?[A-Z_]{0,16}\Z", spot.lead)
-    begin = half.group() if half else ""
-    marks = [_ROLE_MARK.match(re.sub(r"^\s+", "", begin + side)) for side in (spot.was, spot.now)]
-    return _NEXT_TO_MARK if any(marks) and not all(marks) else None
+    marks = [_ROLE_MARK.match(side.lstrip()) for side in sides]
+    return _NEXT_TO_MARK if all(marks) else None
 
 
 def _is_rendered(divergence: Divergence, spot: Spot) -> bool:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.causes.pointers import inside_schema, whole_list_of_tools
-from hitrate.explain.causes.wording import listed, place
+from hitrate.explain.causes.wording import listed, place, quoted
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
@@ -34,10 +34,10 @@ class ToolOrder:
         if inside_schema(divergence.pointer) and not whole_list_of_tools(divergence):
             return None
         moved = f"; moved: {listed(divergence.names)}" if divergence.names else ""
-        first = (divergence.value_was, divergence.value_now)
-        differs = (
-            f": {first[0]} stood where {first[1]} stands now" if None not in first and max(map(len, first)) < 80 else ""
-        )  # type: ignore[arg-type]
+        was, now = divergence.value_was, divergence.value_now
+        differs = ""
+        if was is not None and now is not None and max(len(was), len(now)) < 80:
+            differs = f": {quoted(was)} stood where {quoted(now)} stands now"
         return Recognised(
             confidence="certain",
             summary=f"The same tools come in another order from {place(divergence)} on{differs}{moved}.",

@@ -38,7 +38,7 @@ class ToolOutputPruned:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
         if divergence is None or divergence.kind not in ("tool", "user", "assistant"):
             return None
-        placeholder = bool(_PLACEHOLDER.search(_new_text(divergence, spot)[:400]))
+        placeholder = bool(_PLACEHOLDER.search(_near(divergence, spot)))
         shorter = _is_shorter(divergence, spot)
         of_tool = divergence.kind == "tool"
         if not (placeholder and shorter is not False) and not (of_tool and shorter):
@@ -72,6 +72,11 @@ def _new_text(divergence: Divergence, spot: Spot | None) -> str:
     if spot is None:
         return divergence.value_now or divergence.now
     return spot.lines[1] if len(spot.lead) < 80 else spot.now
+
+
+def _near(divergence: Divergence, spot: Spot | None) -> str:
+    """Where a placeholder would stand: the line that changed, and what follows."""
+    return _new_text(divergence, spot)[:400] + ("\n" + spot.now[:400] if spot is not None else "")
 
 
 def _is_shorter(divergence: Divergence, spot: Spot | None) -> bool | None:

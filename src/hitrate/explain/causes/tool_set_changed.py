@@ -10,6 +10,7 @@ from hitrate.explain.causes.wording import change_in_words, listed, place
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
+
 class ToolSetChanged:
     name: ClassVar[str] = "tool-set-changed"
     verdict: ClassVar[Verdict] = "prefix_break"

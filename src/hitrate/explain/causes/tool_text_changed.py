@@ -33,7 +33,7 @@ class ToolTextChanged:
         return Recognised(
             confidence="certain",
             summary=f"{what} in {place(divergence)} changed: {change}.",
-            advice="Keep live values (lists of files, agents, users, states) out of tool definitions: fix the text when "
-            "the session starts and give what is current in a message or as the result of a call.",
+            advice="Keep live values (lists of files, agents, users, states) out of tool definitions: fix the text "
+            "when the session starts and give what is current in a message or as the result of a call.",
             ruled_out=(*ruled_out(evidence), "another order of tools or members: the text itself differs"),
         )

@@ -28,7 +28,7 @@ def quoted(text: str, most: int = 60, *, forms: bool = False) -> str:
 def place(divergence: Divergence) -> str:
     """ "the system prompt (/messages/0/content, character 31)"."""
     where = divergence.pointer or "the whole body"
-    named = "the rendered prompt" if divergence.pointer.count("/") == 1 and divergence.kind != "system" else ""
+    named = "the rendered prompt" if divergence.pointer.startswith("/prompt") else ""
     if divergence.offset is not None:
         where += f", character {divergence.offset:,}"
     return f"{named or _PLACES.get(divergence.kind, 'the prompt')} ({where})"
