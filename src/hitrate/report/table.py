@@ -29,6 +29,8 @@ STATE_STYLES = {
     "ok": "green",
     "warning": "yellow",
     "skipped": "dim",
+    "held": "green",
+    "not checked": "yellow",
 }
 LINE_STYLES = {
     "verdict": "bold",

@@ -21,7 +21,7 @@ MOST_FINDINGS_SHOWN = 20
 MOST_SESSIONS_SHOWN = 20
 MOST_CALLS_NAMED = 8
 
-SIDE_CHARACTERS = 32
+SIDE_CHARACTERS = 40
 """Of each side of a change that the first line shows."""
 
 VOICES: dict[Voice, str] = {
@@ -40,15 +40,15 @@ def title(report: ExplainReport) -> str:
     return first_line(report.findings[0]) + (f" · and {count(more)} more finding{_s(more)}" if more else "")
 
 
-def first_line(finding: Finding) -> str:
+def first_line(finding: Finding, *, with_cost: bool = True) -> str:
     """Which call, where, what changed, what it cost, and the cause."""
-    parts = [_calls_compared(finding), place(finding), change(finding), cost(finding)]
+    parts = [_calls_compared(finding), place(finding), change(finding), cost(finding) if with_cost else ""]
     return f"{' · '.join(part for part in parts if part)}: {finding.cause}"
 
 
 def _healthy(report: ExplainReport) -> str:
     waterfall = report.waterfall
-    text = f"nothing found that breaks the prefix cache: {_calls(report.calls)}, {_sessions(report.sessions)}"
+    text = f"nothing found that breaks the prefix cache: {_read(report)}"
     if waterfall.hit_rate is None:
         return f"{text} · cached tokens not reported, so no hit rate"
     return f"{text} · hit rate {percent(waterfall.hit_rate)} %, {_lost(waterfall.lost_tokens, waterfall.lost_usd)}"
@@ -185,7 +185,9 @@ FINDINGS = (
 
 
 def sheets(report: ExplainReport) -> list[Sheet]:
-    made = [Sheet(title="where the prompt tokens went", columns=WATERFALL, rows=_stretches(report.waterfall))]
+    made = []
+    if report.waterfall.prompt_tokens:
+        made = [Sheet(title="where the prompt tokens went", columns=WATERFALL, rows=_stretches(report.waterfall))]
     if len(report.by_session) > 1:
         made.append(_session_sheet(report.by_session))
     return made
@@ -235,8 +237,7 @@ def _lines(report: ExplainReport) -> Iterator[Line]:
     if report.rule_set:
         yield Line("expectation", f"expected by {report.rule_set}")
     yield from (Line("note", text) for text in report.notes)
-    read = f"{report.log}, read as {report.format}: {_calls(report.calls)} in {_sessions(report.sessions)}"
-    yield Line("measurement", read)
+    yield Line("measurement", f"{report.log}, read as {report.format}: {_read(report)}")
     yield from record_lines(report.log, report.records)
 
 
@@ -244,8 +245,9 @@ def _calls(calls: int) -> str:
     return f"{count(calls)} call{_s(calls)}"
 
 
-def _sessions(sessions: int) -> str:
-    return f"{count(sessions)} session{_s(sessions)}"
+def _read(report: ExplainReport) -> str:
+    sessions = f" in {count(report.sessions)} session{_s(report.sessions)}" if report.sessions else ""
+    return _calls(report.calls) + sessions
 
 
 def _s(how_many: int) -> str:

@@ -6,6 +6,7 @@ from hitrate.core.findings import ExplainReport
 from hitrate.report import plots_explain as plots
 from hitrate.report import svg
 from hitrate.report.columns import amount, count, percent
+from hitrate.report.kinds.explain import title
 from hitrate.report.pages.parts import Figure, Headline
 
 
@@ -15,6 +16,7 @@ def subject(report: ExplainReport) -> tuple[str, list[str]]:
 
 def own_words(report: ExplainReport) -> tuple[str, tuple[str, ...]]:
     return "What broke the prefix cache", (
+        title(report),
         "Each call sends its whole prompt again. Reuse ends at the first character that differs from what was sent "
         "before: everything behind it is computed and billed anew.",
     )
