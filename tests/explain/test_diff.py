@@ -313,6 +313,7 @@ ALIKE = [
     ("llamacpp-completion", '{"prompt":"\\u00e9"}', '{"prompt":"é"}'),
     ("openai-chat", '{"tools":[],"messages":[]}', '{ "messages": [], "tools": [] }'),
     ("openai-responses", {"input": "q"}, {"input": [{"role": "user", "content": [TEXT]}]}),
+    ("anthropic-messages", claude("q", system=""), claude("q")),
     ("anthropic-messages", claude("q", system="s"), claude("q", system=[{"type": "text", "text": "s"}])),
     (
         "anthropic-messages",
@@ -380,6 +381,12 @@ def test_an_image_has_no_characters():
     image = {"type": "image", "source": {"type": "base64", "data": "A" * 1000}}
     found = divergence("anthropic-messages", claude([image], "abc", "r"), claude([image], "abd", "r"))
     assert (found.cacheable_chars, found.cacheable_share) == (2, 2 / 4)
+
+
+def test_the_shared_text_in_front_is_kept():
+    found = divergence("openai-chat", chat("a" * 3000 + "It is nine", "r"), chat("a" * 3000 + "It is ten", "r"))
+    assert (len(found.front), found.front[-7:]) == (2000, "aIt is ")
+    assert divergence("openai-chat", chat("q", "r"), chat(answer("q"), "r")).front == ""
 
 
 def test_values_too_long_to_be_given_whole_are_left_out():

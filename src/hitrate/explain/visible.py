@@ -18,7 +18,8 @@ _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u18
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
-_MISLEADING_BACKSLASH = re.compile(r"\\(?=[nrtxuU\\])")
+_MISLEADING_BACKSLASH = re.compile(r"\\(?=[nrtxuU\\]|[^!-~])")
+"""In front of a letter of an escape, or of a character that may be shown as one."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile("[A-Za-z]")

@@ -66,17 +66,20 @@ def tools_change(was: Sequence[Unit], now: Sequence[Unit], index: int) -> ToolsC
 
 
 def shift_of(was: Sequence[Unit], now: Sequence[Unit], index: int) -> Shift | None:
-    """The fewest messages that, taken out of the earlier list at `index`, make the rest follow again.
+    """The fewest messages that, put in or taken out of the earlier list at `index`, make the rest follow again.
 
     All the rest of the earlier list has to follow, so that a repeated "Go on." is not taken for a shift.
     """
     old = [unit.signature for unit in was[index:]]
     new = [unit.signature for unit in now[index:]]
+    for inserted in range(1, len(new)) if old else ():
+        if old == new[inserted : inserted + len(old)]:
+            return Shift(0, inserted)
     for dropped in range(1, len(old)):
         for inserted in (0, 1):
             if (inserted == 0 or dropped > 1) and old[dropped:] == new[inserted : inserted + len(old) - dropped]:
                 return Shift(dropped, inserted)
-    return next((Shift(0, count) for count in range(1, len(new)) if old == new[count : count + len(old)]), None)
+    return None
 
 
 def shuffled(was: Sequence[Unit], now: Sequence[Unit], index: int) -> int:

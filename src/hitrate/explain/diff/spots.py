@@ -40,7 +40,9 @@ class Spot(Struct, frozen=True, kw_only=True):
     kind: str = ""
     is_id: bool = False
     lists: tuple[list[Any], list[Any]] | None = None
-    """The outermost lists around the spot that hold the same elements in another order, or fewer of them."""
+    """The outermost lists around the spot that hold the same elements in another order, or some more on one side."""
+    list_pointer: str = ""
+    """Of these lists."""
 
 
 class _Pair(Struct, frozen=True):
@@ -183,7 +185,7 @@ def first_difference(
     `is_tool`: values of another type at the top are other things, not one thing with another value.
     """
     characters = 0
-    lists: tuple[list[Any], list[Any]] | None = None
+    around: tuple[tuple[list[Any], list[Any]], str] | None = None
     while True:
         if isinstance(was, str) and isinstance(now, str):
             form: Form = "string"
@@ -197,8 +199,8 @@ def first_difference(
                 return Spot(form="type", pointer=pointer, was=was, now=now, names=names)
             pairs: Sequence[tuple[Any, Any]] = list(zip_longest(was, now))
         elif isinstance(was, list) and isinstance(now, list):
-            if lists is None and _rearranged(was, now):
-                lists = (was, now)
+            if around is None and _rearranged(was, now):
+                around = (was, now), pointer
             pairs = [
                 (index if index < len(was) else None, index if index < len(now) else None)
                 for index in range(max(len(was), len(now)))
@@ -211,7 +213,8 @@ def first_difference(
         is_tool = False
         for old, new in pairs:
             if old != new:
-                return _missing(was, now, old, new, pointer, characters, lists)
+                spot = _missing(was, now, old, new, pointer, characters)
+                return spot if around is None else replace(spot, lists=around[0], list_pointer=around[1])
             if not _alike(was[old], now[new]):
                 break
             if not (skip_types and is_type(str(old), was[old])):
@@ -220,23 +223,21 @@ def first_difference(
             return None
         was, now = was[old], now[new]
         pointer = f"{pointer}/{escape_pointer(str(old))}"
-    return Spot(form=form, pointer=pointer, was=was, now=now, offset=offset, characters=characters, lists=lists)
+    spot = Spot(form=form, pointer=pointer, was=was, now=now, offset=offset, characters=characters)
+    return spot if around is None else replace(spot, lists=around[0], list_pointer=around[1])
 
 
-def _missing(
-    was: Any, now: Any, old: Any, new: Any, pointer: str, characters: int, lists: tuple[list[Any], list[Any]] | None
-) -> Spot:
+def _missing(was: Any, now: Any, old: Any, new: Any, pointer: str, characters: int) -> Spot:
     """Objects whose members part here, or lists of which one ends here."""
     if isinstance(was, dict):
         names = ("" if old is None else old, "" if new is None else new)
-        return Spot(form="members", pointer=pointer, was=was, now=now, names=names, characters=characters, lists=lists)
+        return Spot(form="members", pointer=pointer, was=was, now=now, names=names, characters=characters)
     return Spot(
         form="element",
         pointer=f"{pointer}/{new if old is None else old}",
         was=UNSET if old is None else was[old],
         now=UNSET if new is None else now[new],
         characters=characters,
-        lists=lists,
     )
 
 

@@ -33,6 +33,9 @@ _TEXT_MEMBERS = frozenset({"content", "output"})
 _NULL_CHARACTERS = 4
 """A content of null counts as the word that a template without a check prints for it."""
 
+_LONGEST_REMEMBERED = 8000
+"""Characters of a tool definition whose count is kept, so that what is kept stays within a few megabytes."""
+
 Path = tuple[str | int, ...]
 
 
@@ -135,7 +138,9 @@ class Request:
                 collected[-1][2].append(segment)
             else:
                 collected.append((group, pointer, [segment]))
-        return [self._unit(*one) for one in collected]
+        units = [self._unit(*one) for one in collected]
+        # A message without text has its place in the conversation all the same; an empty system prompt is none.
+        return [unit for unit in units if unit.rendered or unit.group == "messages"]
 
     def _home(self, segment: Segment) -> tuple[Group, str]:
         """The group and the unit that a segment belongs to."""
@@ -195,13 +200,19 @@ def _position(pieces: list[Piece], pointer: str) -> int:
     return next((index for index, piece in enumerate(pieces) if piece.pointer.startswith(pointer)), len(pieces))
 
 
-@lru_cache(maxsize=512)
 def _json_characters(text: str, without_types: bool) -> int:
-    """The same tools come with every request of a conversation."""
+    return (_count_again if len(text) < _LONGEST_REMEMBERED else _count)(text, without_types)
+
+
+def _count(text: str, without_types: bool) -> int:
     try:
         return leaf_characters(json.loads(text), without_types)
     except (ValueError, RecursionError):  # the hash of a long value, or one without a bottom
         return len(text)
+
+
+_count_again = lru_cache(maxsize=512)(_count)
+"""The same tools come with every request of a conversation."""
 
 
 def leaf_characters(value: Any, without_types: bool) -> int:

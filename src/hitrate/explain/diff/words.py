@@ -61,11 +61,15 @@ def sentence(found: Found) -> str:
 
 
 def _inside(found: Found) -> str:
-    spot, place = found.spot, _place(found)
+    spot = found.spot
+    if spot.lists is not None:
+        return _list(found, *spot.lists)
     if found.change == "list order":
-        return f"{place} holds the same {_items(spot)} in another order"
-    if found.change == "list members":
-        return f"{place} has {_gained(spot)}"
+        return f"{_unit(found)} holds the same blocks in another order"
+    place = _place(found, spot.pointer)
+    if spot.form == "element":
+        gone = spot.now is UNSET
+        return f"{place} is {'gone' if gone else 'new'}: {_value(spot.was if gone else spot.now)}"
     if spot.form == "type":
         return f"{place} was of type {_quote(spot.names[0])} and is now of type {_quote(spot.names[1])}"
     if found.change == "json order" and spot.form == "members":
@@ -74,10 +78,8 @@ def _inside(found: Found) -> str:
     if found.change == "member replaced":
         return f"{place} has the member {_quote(spot.names[1])} where it had {_quote(spot.names[0])}"
     if found.change in ("member added", "member removed"):
-        names = _listed(found.names[-1:])
-        return f"{place} {'gained' if found.change == 'member added' else 'lost'} its member {names}".replace(
-            "gained its", "gained the"
-        )
+        verb = "gained the" if found.change == "member added" else "lost its"
+        return f"{place} {verb} member {_listed(found.names[-1:])}"
     if spot.form == "value":
         return f"{place} was {_value(spot.was)} and is now {_value(spot.now)}"
     return _string(found, place)
@@ -102,9 +104,9 @@ def _string(found: Found, place: str) -> str:
             f"{place} was shortened from {len(spot.was):,} to {len(spot.now):,} characters, from character {offset} on"
         )
     if change == "suffix removed":
-        return f"{place} lost its end {at}: {was} is gone"
+        return f"{place} lost its end {at}: {_quote(spot.was[offset:])} is gone"
     if change == "suffix added":
-        return f"{place} has more text {at}: {now} was added"
+        return f"{place} has more text {at}: {_quote(spot.now[offset:])} was added"
     if change == "white space":
         return f"only white space or invisible characters differ in {place}, {at}: {was} became {now}"
     if change == "unicode form":
@@ -155,20 +157,16 @@ def _ids(found: Found) -> str:
     return f"token ids {old} became {new} at position {position}; {end}"
 
 
-def _place(found: Found) -> str:
-    """What the pointer of a spot stands for, as a reader would say it."""
-    unit = _unit(found)
-    inner = found.spot.pointer[len(_unit_pointer(found)) :]
-    blocks = [(_NOUNS.get(name, "block"), int(number) + 1) for name, number in _LISTS.findall(inner)]
-    if found.group in ("tools", "schema"):
-        blocks = []
-    last = inner.rpartition("/")[2]
-    around = " in ".join([*(f"{noun} {number}" for noun, number in reversed(blocks)), unit])
-    if blocks and blocks[-1][0] == "tool call" and len(blocks) == 1:
-        around = f"tool call {blocks[0][1]} in {unit}"
-    if not last or last.isdecimal() or last in ("content", "text"):
+def _place(found: Found, pointer: str) -> str:
+    """What a pointer stands for, as a reader would say it."""
+    inner = pointer[len(_unit_pointer(found)) :]
+    in_messages = found.group not in ("tools", "schema")
+    steps = [f"{_NOUNS.get(name, 'block')} {int(number) + 1}" for name, number in _LISTS.findall(inner)]
+    around = " in ".join([*(reversed(steps) if in_messages else ()), _unit(found)])
+    named = [token for token in inner.split("/") if token and not (token.isdecimal() and not in_messages)]
+    if not named or named[-1].isdecimal() or (in_messages and named[-1] in ("content", "text")):
         return around
-    return f"{_quote(last.replace('~1', '/').replace('~0', '~'))} of {around}"
+    return f"{_quote(named[-1].replace('~1', '/').replace('~0', '~'))} of {around}"
 
 
 def _unit(found: Found) -> str:
@@ -229,16 +227,12 @@ def _listed(names: tuple[str, ...]) -> str:
     return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"
 
 
-def _items(spot: Spot) -> str:
-    return f"{len(spot.lists[1])} items" if spot.lists else "blocks"
-
-
-def _gained(spot: Spot) -> str:
-    difference = 1 if spot.was is UNSET else -1
-    if spot.lists is not None:
-        difference = len(spot.lists[1]) - len(spot.lists[0])
-    count = "one more item" if difference == 1 else "one item less" if difference == -1 else ""
-    return count or (f"{difference} items more" if difference > 0 else f"{-difference} items less")
+def _list(found: Found, was: list[Any], now: list[Any]) -> str:
+    place = _place(found, found.spot.list_pointer)
+    if found.change == "list order":
+        return f"{place} holds the same {len(now)} items in another order"
+    names = found.names[1:] if found.group == "tools" else found.names
+    return f"{place} has {abs(len(now) - len(was))} {'more' if len(now) > len(was) else 'fewer'}: {_listed(names)}"
 
 
 def _counted(count: int, noun: str) -> str:

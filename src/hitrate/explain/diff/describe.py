@@ -1,0 +1,188 @@
+"""A spot told as a divergence: what is there on both sides, which kind of change it is, what it concerns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from hitrate.core.spans import compact
+from hitrate.explain.diff.changes import change_of_ids, change_of_lists, change_of_members, change_of_strings
+from hitrate.explain.diff.lists import name_of, shift_of, shuffled, tool_name, tools_change
+from hitrate.explain.diff.spots import Spot
+from hitrate.explain.diff.units import GROUPS, Request, Unit
+from hitrate.explain.diff.words import Found, sentence
+from hitrate.explain.evidence import Divergence
+
+_EXCERPT = 48
+"""Code points of `was` and `now`."""
+
+_LONGEST_VALUE = 4000
+"""Characters of a value that is given whole."""
+
+_MOST_NAMES = 20
+
+_LONGEST_FRONT = 2000
+"""Code points in front of a difference: enough to reach the heading of most sections."""
+
+
+def described(spot: Spot, old: Request, new: Request, index: int, common: int) -> Divergence:
+    """`index` is that of the first unit that differs, `common` the code points in the units before it."""
+    change, names, found = _change(spot, old, new, index)
+    was, now = _sides(spot)
+    offset = None if spot.form == "ids" else spot.offset
+    in_front = common + spot.characters
+    if spot.form == "string" and spot.kind != "image":
+        in_front += offset or 0
+    return Divergence(
+        pointer=spot.pointer,
+        offset=offset,
+        was=was,
+        now=now,
+        change=change,
+        kind=spot.kind or new.units[index].kind,
+        cacheable_chars=in_front,
+        cacheable_share=in_front / new.characters if new.characters else 0.0,
+        value_was=_whole(spot, spot.was),
+        value_now=_whole(spot, spot.now),
+        front=_front(spot),
+        names=names[:_MOST_NAMES],
+        words=sentence(found),
+    )
+
+
+def _change(spot: Spot, old: Request, new: Request, index: int) -> tuple[str, tuple[str, ...], Found]:
+    """The kind of change and the names concerned, looked for from the whole prompt down to the two strings."""
+    group = _group_of(spot, old, new, index)
+    was, now = old.of_group(group), new.of_group(group)
+    place = index - next((at for at, unit in enumerate(new.units) if unit.group == group), index)
+    found = Found(spot=spot, group=group, was=tuple(was), now=tuple(now), index=place)
+    change, names = _inner_change(spot)
+    if _nothing_in_common(spot, old, new, index):
+        change, names = "prefix rebuilt", ()
+    elif group == "tools":
+        tools = tools_change(was, now, place)
+        if tools is not None:
+            found.tools = tools
+            listed = tools.added or tools.removed
+            change, names = ("list members", tools.added + tools.removed) if listed else ("list order", tools.moved)
+        elif place < len(now):
+            names = (tool_name(now[place]), *names)
+    elif group in ("system", "messages") and spot.form not in ("group", "ids"):
+        found.shift = shift_of(was, now, place)
+        found.shuffled = 0 if found.shift else shuffled(was, now, place)
+        if found.shift is not None:
+            change, names = _of_shift(found)
+        elif found.shuffled:
+            change, names = "list order", tuple(unit.pointer for unit in now[place : place + found.shuffled])
+        elif _same_pieces(was, now, place):
+            change, names = "list order", (now[place].pointer,)
+    found.change, found.names = change, names
+    if spot.form == "ids":
+        found.ids = change_of_ids(spot.was, spot.now, spot.offset or 0)[1:]
+    return change, names, found
+
+
+def _group_of(spot: Spot, old: Request, new: Request, index: int) -> Any:
+    if spot.form in ("group", "element"):
+        groups = (old.units[index].group, new.units[index].group)
+        return min(groups, key=GROUPS.index)
+    return new.units[index].group
+
+
+def _of_shift(found: Found) -> tuple[str, tuple[str, ...]]:
+    assert found.shift is not None
+    dropped = tuple(unit.pointer for unit in found.was[found.index : found.index + found.shift.dropped])
+    inserted = tuple(unit.pointer for unit in found.now[found.index : found.index + found.shift.inserted])
+    if found.group == "system":
+        return "list members", dropped + inserted
+    if not found.shift.dropped:
+        return "messages inserted", inserted
+    return ("messages condensed" if inserted else "messages dropped"), dropped
+
+
+def _inner_change(spot: Spot) -> tuple[str, tuple[str, ...]]:
+    lists = change_of_lists(*spot.lists) if spot.lists else None
+    if lists is not None:
+        return lists
+    if spot.form == "string":
+        if spot.kind == "image":
+            return "image", ()
+        if spot.is_id:
+            return "id value", ()
+        return change_of_strings(spot.was, spot.now, spot.offset or 0), ()
+    if spot.form == "members":
+        return change_of_members(spot.was, spot.now, spot.names)
+    if spot.form == "ids":
+        return change_of_ids(spot.was, spot.now, spot.offset or 0)[0], ()
+    if spot.form == "value" and spot.kind == "image":
+        return "image", ()
+    return {"value": "value", "type": "block type", "role": "role"}.get(spot.form, "list members"), ()
+
+
+def _same_pieces(was: list[Unit], now: list[Unit], index: int) -> bool:
+    """Whether a message holds the same blocks in another order."""
+    return (
+        index < min(len(was), len(now))
+        and len(was[index].signature) > 1
+        and sorted(was[index].signature) == sorted(now[index].signature)
+    )
+
+
+def _nothing_in_common(spot: Spot, old: Request, new: Request, index: int) -> bool:
+    """Whether the prompts part at their very start and no later tool, block or message is in both."""
+    if index or len(old.units) < 2 or len(new.units) < 2 or new.units[0].is_raw_prompt:
+        return False
+    known = {unit.signature for unit in old.units}
+    if any(unit.signature in known for unit in new.units):
+        return False
+    if old.units[0].group == new.units[0].group == "tools":
+        return set(map(tool_name, old.of_group("tools"))).isdisjoint(map(tool_name, new.of_group("tools")))
+    if spot.form == "string":
+        return change_of_strings(spot.was, spot.now, spot.offset or 0) == "replaced"
+    return spot.form in ("group", "type")
+
+
+def _sides(spot: Spot) -> tuple[str, str]:
+    """`was` and `now` of a divergence."""
+    if spot.form in ("string", "role"):
+        offset = spot.offset or 0
+        return spot.was[offset : offset + _EXCERPT], spot.now[offset : offset + _EXCERPT]
+    if spot.form == "ids":
+        offset = spot.offset or 0
+        return "".join(map(str, spot.was[offset : offset + 1])), "".join(map(str, spot.now[offset : offset + 1]))
+    if spot.form == "group":
+        return spot.names
+    if spot.form in ("members", "type"):
+        word = "member" if spot.form == "members" else "type"
+        return tuple(f"{word} {name}" if name else "" for name in spot.names)  # type: ignore[return-value]
+    return _short(spot, spot.was), _short(spot, spot.now)
+
+
+def _short(spot: Spot, value: Any) -> str:
+    if value is UNSET:
+        return ""
+    if spot.form == "element" and spot.kind == "tools" and name_of(value):
+        return f"tool {name_of(value)}"
+    return _as_text(value)[:_EXCERPT]
+
+
+def _front(spot: Spot) -> str:
+    if spot.form != "string" or spot.kind == "image" or spot.offset is None:
+        return ""
+    return spot.was[max(0, spot.offset - _LONGEST_FRONT) : spot.offset]
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else compact(value)
+
+
+def _whole(spot: Spot, value: Any) -> str | None:
+    """A value that is short enough to be given whole; of token ids those around the place."""
+    if value is UNSET:
+        return None
+    if spot.form == "ids":
+        start = max(0, (spot.offset or 0) - 4)
+        return " ".join(map(str, value[start : start + 16]))
+    text = _as_text(value)
+    return text if len(text) <= _LONGEST_VALUE else None
