@@ -1,0 +1,42 @@
+import pytest
+from beside_given import A_CHANGE, CLAUDE, UNKNOWN, call, evidence
+
+from hitrate.explain.causes.host_changed import HostChanged
+
+
+def turns(*hosts, cached=(0, 0, 0, 0), facts=UNKNOWN, **more):
+    calls = [call(index, 2000 + 50 * index, cached[index], host=host) for index, host in enumerate(hosts)]
+    return evidence(*calls, facts=facts, **more)
+
+
+@pytest.mark.parametrize(
+    ("given", "confidence", "was", "now"),
+    [
+        (turns("DeepInfra", "Novita"), "likely", "DeepInfra", "Novita"),
+        (turns("a", "a", "b", cached=(0, 1990, 0)), "certain", "a", "b"),
+        (turns("a", "a", "b", cached=(0, 0, 0)), "likely", "a", "b"),
+        (turns("a", "b", "b", "a", cached=(0, 0, 2040, 0)), "certain", "b", "a"),
+    ],
+)
+def test_another_host_answered(given, confidence, was, now):
+    found = HostChanged().recognise(given)
+    assert found is not None
+    assert (found.confidence, found.was, found.now) == (confidence, was, now)
+    assert "x-session-affinity" in found.advice
+
+
+NO_FINDING = {
+    "one host": turns("a", "a", "a"),
+    "not told": turns(None, None),
+    "told only now": turns(None, "a"),
+    "served": turns("a", "b", cached=(0, 1990)),
+    "another conversation": turns("a", "b", relation="opening", alone=True),
+    "nothing reported": turns("a", "b", cached=(None, None)),
+    "the text was changed": turns("a", "b", relation="rewrite", divergence=A_CHANGE),
+    "nothing was left to be read": turns("a", "b", facts=CLAUDE, reusable=0),
+}
+
+
+@pytest.mark.parametrize("given", NO_FINDING.values(), ids=NO_FINDING.keys())
+def test_nothing_is_said_of(given):
+    assert HostChanged().recognise(given) is None
