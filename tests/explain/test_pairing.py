@@ -11,7 +11,7 @@ from hitrate.explain.pairing import Pairing
 KINDS = {"t": "tools", "s": "system", "u": "user", "a": "assistant", "r": "tool"}
 
 TOOLS = ["t search", "t book"]
-SYSTEM = "s You are the agent of a small freight forwarder."
+SYSTEM = "s " + "You are the agent of a small freight forwarder, and you sign nothing. " * 40
 HEAD = [*TOOLS, SYSTEM]
 ASKED = "u Which sailings are there on the ninth?"
 FOUND = "a There are two of them, at noon and at eight."
@@ -100,9 +100,7 @@ def test_healthy_traffic(prompts, relation, against, shared):
         pytest.param(THIRD, [*HEAD, *THIRD[5:], "a Sent."], 3, THIRD[5:], 2, id="window"),
         pytest.param(SECOND, [*FIRST, FOUND, BOOK[:-8], BOOKED, THANKS], 5, [], 0, id="suffix lost on replay"),
         pytest.param(FIRST, [*HEAD, ASKED[:9], FOUND, BOOK], 3, [], 0, id="only message changed"),
-        pytest.param(
-            ["s Known: " + SYSTEM * 3, ASKED], ["s Known: little", *SECOND[3:]], 0, [ASKED], 0, id="retrieval"
-        ),
+        pytest.param(["s Known: " + SYSTEM, ASKED], ["s Known: little", *SECOND[3:]], 0, [ASKED], 0, id="retrieval"),
         pytest.param([*FIRST, "a <think>"], SECOND, 4, [], 0, id="stub of an answer lost"),
     ],
 )
@@ -207,7 +205,7 @@ def test_a_summary_belongs_to_the_conversation_and_does_not_carry_it_on(texts):
 
 def test_a_long_question_about_something_else_is_no_summary():
     unrelated = ["s You proofread novels.", "u " + "The lamp on the pier went out, and nobody came to light it. " * 3]
-    assert last_of(THIRD, unrelated, texts=True).relation == "first"
+    assert last_of(THIRD[2:], unrelated, texts=True).relation == "side"
 
 
 LONG = "You look after the orders of a garden shop and answer in one short sentence. " * 4
@@ -237,11 +235,12 @@ def test_heads_of_the_same_shape(was, now, near):
     assert pair.conversation == 1
 
 
-def test_a_question_that_two_tenants_share_does_not_make_them_one():
-    log = Log()
+@pytest.mark.parametrize("rhymes", [pytest.param(30, id="longer"), pytest.param(18, id="as long")])
+def test_a_question_that_two_tenants_share_does_not_make_them_one(rhymes):
+    log = Log(texts=True)
     log.add("s " + LONG, "u Hello")
-    pair = log.add("s " + "Reply in rhymes. " * 30, "u Hello")
-    assert (pair.relation, pair.conversation, pair.near) == ("first", 1, None)
+    pair = log.add("s " + "Reply in rhymes. " * rhymes, "u Hello")
+    assert (pair.relation, pair.conversation) == ("first", 1)
     after = log.add("s " + LONG, "u Hello", "a Hello, too.", "u Where is my order?")
     assert (after.relation, after.against, after.conversation) == ("append", 0, 0)
 
@@ -249,7 +248,7 @@ def test_a_question_that_two_tenants_share_does_not_make_them_one():
 def test_the_head_nearest_in_length_is_chosen():
     log = Log()
     log.add("s Hi Ana! " + LONG, "u Hello")
-    log.add("s " + "Sell flowers, ask for the date, be brief. " * 8, "u Hello")
+    log.add("s " + "Sell flowers, ask for the date, be brief. " * 8, "u Which flowers?")
     assert log.add("s Hi Bob! " + LONG, "u Do you sell seeds?").near == 0
 
 

@@ -14,6 +14,7 @@ from hitrate.core.prompt import Sketch
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
 from hitrate.explain.heads import Heads, heads_alike
 from hitrate.explain.known_calls import KnownCalls
+from hitrate.explain.likeness import alike
 from hitrate.explain.prefix_tree import Walk, common_front
 from hitrate.explain.prompt_shape import REPLY_KINDS, Kept, Prompt, kept_text, prompt_of, weight
 from hitrate.explain.replay import Texts, TextsOf, carries_conversation, has_grown, is_replayed
@@ -21,7 +22,7 @@ from hitrate.explain.replay import Texts, TextsOf, carries_conversation, has_gro
 _CANDIDATES = 6
 _SAME_CONVERSATION = 0.2
 """Of the messages of the shorter prompt, by characters, that have to be in both."""
-_SAME_SESSION = 0.05
+_SAME_SESSION = 0.1
 """The same where the log names one session for both."""
 _MUCH = 400
 """Code points of shared messages that are enough however long the prompts are."""
@@ -187,21 +188,21 @@ class Pairing:
             if call is not None:
                 votes[call] = votes.get(call, 0.0) + weight(digest, size, known.common)
         calls = sorted(votes, key=lambda call: (votes[call], call), reverse=True)[:_CANDIDATES]
-        best: tuple[float, int, int] | None = None
+        best: tuple[float, int, bool, int] | None = None
         for call in {*calls, *known.newest_of(seen), *self._like_headed(prompt)}:
             was = known.tree.digests_of(call)
             in_common = self._in_common(prompt, was[known.heads[call] :])
             least = _SAME_SESSION if known.sessions[call] == seen.session != "" else _SAME_CONVERSATION
             shorter = min(prompt.message_characters, known.message_characters[call])
-            if (
-                in_common <= 0
-                or in_common < min(least * shorter, _MUCH)
-                or not self._may_be_one(seen, prompt, call, was)
-            ):
+            if in_common <= 0 or in_common < min(least * shorter, _MUCH):
                 continue
-            score = in_common * (0.5 if known.apart(call, seen.session) else 1.0)
-            best = max(best or (0.0, 0, 0), (score, common_front(was, prompt.digests), call))
-        return None if best is None else best[2]
+            if not self._may_be_one(seen, prompt, call, was):
+                continue
+            shared = common_front(was, prompt.digests)
+            apart = known.apart(call, seen.session)
+            score = in_common * (0.5 if apart and shared < len(was) else 1.0)
+            best = max(best or (0.0, 0, False, 0), (score, shared, not apart, call))
+        return None if best is None else best[3]
 
     def _like_headed(self, prompt: Prompt) -> list[int]:
         """The newest call of a conversation whose head is nearly this one's."""
@@ -219,7 +220,8 @@ class Pairing:
             return True
         tip = known.tip(known.conversations[call])
         if tip is not None and tip.call == call and heads_alike(prompt, tip.prompt):
-            return True
+            texts = self._texts(seen, call)
+            return texts is None or alike(texts.was()[0], texts.now()[0])
         messages = was[len(head) :]
         rest = set(messages).difference(known.common)
         if any(part.kind in REPLY_KINDS and part.digest in rest for part in prompt.parts[prompt.head :]):
@@ -261,7 +263,8 @@ class Pairing:
         head = known.heads[call]
         same_head = shared >= max(prompt.head, head)
         fronts = known.ended_with(prompt.digests[shared - 1], shared, walk) if same_head and shared > head else iter(())
-        if kept.in_messages > _KEPT * (known.characters[call] - sum(prompt.sizes[:shared])):
+        behind = known.message_characters[call] - sum(prompt.sizes[prompt.head : shared])
+        if kept.in_messages > _KEPT * behind:
             front = next(fronts, None) if len(prompt.digests) <= len(was) else None
             if front is not None:  # the same question behind another answer to the one before
                 return self._carried_on(seen, prompt, walk, front)
@@ -274,10 +277,12 @@ class Pairing:
         front = next(fronts, None)
         if front is not None:
             return self._carried_on(seen, prompt, walk, front)
+        if shared <= head:
+            return None
         in_session = known.sessions[call] == seen.session != ""
-        if shared > head and (in_session or shared >= known.openings[known.conversations[call]]):
+        if in_session or shared >= known.openings[known.conversations[call]]:
             return _Found("branch", call, conversation, shared)
-        return None
+        return self._start(seen, prompt, walk)  # both begin with the same examples, or the same question
 
     def _texts(self, seen: Seen, call: int) -> Texts | None:
         return None if self._texts_of is None else Texts(self._texts_of, seen.index, self._known.indexes[call])
@@ -306,7 +311,7 @@ class Pairing:
             return None
         for conversation in dict.fromkeys((*newest, *self._heads.same(prompt))):
             tip = known.tip(conversation)
-            if tip is None or known.apart(tip.call, seen.session) or tip.prompt.head != prompt.head:
+            if tip is None or known.apart(tip.call, seen.session) or not heads_alike(prompt, tip.prompt):
                 continue
             shared = common_front(tip.prompt.digests, prompt.digests)
             in_session = known.sessions[tip.call] == seen.session != ""
