@@ -22,6 +22,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Explain": {
         "explain": "What broke the prefix cache in a log: where, whose doing, at what price.",
+        "check": "Whether a log holds what you expect of it, for CI.",
         "cost": "What a log's calls cost, with caching and without.",
     },
     "Look": {
@@ -41,7 +42,7 @@ COMMANDS: dict[str, dict[str, str]] = {
 _HELP_ASKED_FOR = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """Since click 8.2 a group called without a command raises this, with its help as the message."""
 
-_MODULES = {"test": "hitrate.cli.test_command"}
+_MODULES = {"test": "hitrate.cli.test_command", "check": "hitrate.cli.check_command"}
 
 
 class LazyGroup(click.Group):

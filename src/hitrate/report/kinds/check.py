@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hitrate.explain.gates import CheckReport
 from hitrate.report.columns import Column, Sheet, count
-from hitrate.report.kinds.explain import VOICES, first_line
+from hitrate.report.kinds.explain import VOICES
 from hitrate.report.words import Line
 
 TYPE = CheckReport
@@ -45,7 +45,7 @@ def _lines(report: CheckReport) -> Iterator[Line]:
     for gate in report.gates:
         yield Line("note" if gate.outcome == "held" else "verdict", f"{gate.expectation}: {gate.text}")
     for finding in report.findings[:MOST_FINDINGS_SHOWN]:
-        yield Line("note", f"{VOICES[finding.voice]}, {finding.confidence}: {first_line(finding)}")
+        yield Line("note", f"{VOICES[finding.voice]}, {finding.confidence}: {finding.cause}: {finding.summary}")
         if finding.advice:
             yield Line("note", f"what to do: {finding.advice}")
     if (more := len(report.findings) - MOST_FINDINGS_SHOWN) > 0:
