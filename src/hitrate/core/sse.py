@@ -13,15 +13,15 @@ the dialects spoken here the data repeats the event's type.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from bisect import bisect_right
+from collections.abc import Iterable
 
 from hitrate.core.model import StreamEvent
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
-_stream_event = partial(tuple.__new__, StreamEvent)  # calling the class would run Python code once for every token
+_new_tuple = tuple.__new__  # calling `StreamEvent` would run Python code once for every token
 
 
 def split_events(slices: Iterable[tuple[int, int, bytes]]) -> list[StreamEvent]:
@@ -33,19 +33,20 @@ def split_events(slices: Iterable[tuple[int, int, bytes]]) -> list[StreamEvent]:
     """
     arrived = list(slices)
     text = b"".join([part[2] for part in arrived])
-    lines: Iterable[tuple[bytes, int]] | None = _plain_lines(text)
-    if lines is None:
+    lines = _plain_lines(text)
+    if lines is not None:
+        ends = _ends_of_plain(lines) if len(arrived) > 1 else [len(text)] * len(lines)
+    else:
         arrived = _with_line_feeds(arrived)
-        lines = _lines_of_any(b"".join([part[2] for part in arrived]))
+        lines, ends = _lines_of_any(b"".join([part[2] for part in arrived]))
 
     events: list[StreamEvent] = []
-    unread = iter(arrived)
-    stamp_ns = read = arrived_end = 0
-    for data, data_end in lines:
-        while arrived_end < data_end:
-            stamp_ns, read, piece = next(unread)
-            arrived_end += len(piece)
-        events.append(_stream_event((stamp_ns, read, data)))
+    arrived_end = 0
+    for stamp_ns, read, piece in arrived:
+        arrived_end += len(piece)
+        done = len(events)
+        whole = bisect_right(ends, arrived_end, done)
+        events += [_new_tuple(StreamEvent, (stamp_ns, read, data)) for data in lines[done:whole]]
     return events
 
 
@@ -54,26 +55,33 @@ def looks_like_events(body: bytes) -> bool:
     return body[:256].removeprefix(BYTE_ORDER_MARK).lstrip().startswith(FIELDS)
 
 
-def _plain_lines(text: bytes) -> list[tuple[bytes, int]] | None:
-    """As `_lines_of_any`, of a stream of nothing but `data: ...` and a blank line, as most servers write; else None."""
+def _plain_lines(text: bytes) -> list[bytes] | None:
+    """Each event's data in a stream of nothing but `data: ...` and a blank line, as most servers write; else None."""
     if not (text.startswith(b"data: ") and text.endswith(b"\n\n")):
         return None
     lines = text[6:-2].split(b"\n\ndata: ")
     all_data = b"".join(lines)
-    if all_data.find(b"\n") >= 0 or all_data.find(b"\r") >= 0 or b"" in lines:
-        return None
+    return None if b"\n" in all_data or b"\r" in all_data or b"" in lines else lines
+
+
+def _ends_of_plain(lines: list[bytes]) -> list[int]:
+    """As those of `_lines_of_any`."""
     end = -2
-    return [(line, end := end + 8 + len(line)) for line in lines]
+    return [end := end + 8 + len(line) for line in lines]
 
 
-def _lines_of_any(text: bytes) -> Iterator[tuple[bytes, int]]:
+def _lines_of_any(text: bytes) -> tuple[list[bytes], list[int]]:
     """Each event's data, never empty, and where in `text`, whose lines end in LF, its last data line ends."""
+    lines: list[bytes] = []
+    ends: list[int] = []
     position = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
     for block in text[position:].split(b"\n\n"):
         data, length = _data_of(block)
         if data:
-            yield data, position + length
+            lines.append(data)
+            ends.append(position + length)
         position += len(block) + 2
+    return lines, ends
 
 
 def _data_of(block: bytes) -> tuple[bytes, int]:

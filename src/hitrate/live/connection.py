@@ -42,7 +42,7 @@ class Connection(asyncio.Protocol):
         self._timer_at = 0.0
         self._first_byte_by = 0.0
         self._expires_at = 0.0
-        self._expires_ns = 0
+        self._timeout_ns = 0.0
         self._unsent = memoryview(b"")
         self._write_paused = False
 
@@ -71,7 +71,7 @@ class Connection(asyncio.Protocol):
             return
         now = self._loop.time()
         self._expires_at = now + timeout_s
-        self._expires_ns = perf_counter_ns() + round(timeout_s * 1e9)
+        self._timeout_ns = timeout_s * 1e9
         self._first_byte_by = now + min(timeout_s, first_byte_timeout_s or timeout_s)
         if self._timer is None or self._timer_at > self._first_byte_by:
             self._wake_at(self._first_byte_by)
@@ -101,7 +101,9 @@ class Connection(asyncio.Protocol):
             self.abort()  # nobody asked: whatever it is, the next reply could not be told from it
         elif self._response.feed(stamp_ns, data):
             self._finish()
-        elif stamp_ns >= self._expires_ns:  # a flood of reads can keep the timer from its turn
+        elif (
+            stamp_ns - self._response.written_ns >= self._timeout_ns
+        ):  # a flood of reads can keep the timer from its turn
             self._give_up(self._response)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -156,7 +158,7 @@ class Connection(asyncio.Protocol):
         if not self.closed and (self._unsent or not response.reusable):
             self.abort()
         self._unsent = memoryview(b"")
-        self._turns.hand_over(self._done, response)
+        self._turns.hand_over(self._done, response, response.received)
 
 
 async def open_connection(

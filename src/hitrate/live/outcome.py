@@ -44,21 +44,14 @@ def read_outcome(response: Response, dialect: Dialect) -> Outcome:
         return Outcome(_NOTHING, (), refusal_text(response, body))
     if response.fault is not None and not body:
         return Outcome(_NOTHING, (), response.fault)
-    if (strange := _no_json(response, body)) is not None:
+    if looks_like_events(body):
+        events: Sequence[StreamEvent] | None = split_events(slices)
+    elif (strange := _no_json(response, body)) is not None:
         return Outcome(_NOTHING, (), response.fault or strange)
-    events: Sequence[StreamEvent] = ()
-    if (
-        dialect.framing == "aws-eventstream"
-        and response.headers.get("content-type", "") == aws_eventstream.CONTENT_TYPE
-    ):
-        events = aws_eventstream.split_events(slices)
-        reading = dialect.read_stream(events)
-    elif _is_stream(response, body):
-        events = split_events(slices)
-        reading = dialect.read_stream(events)
     else:
-        reading = dialect.read_body(body)
-    return Outcome(reading, events, response.fault or _reading_error(reading))
+        events = _events_by_content_type(response, dialect, slices, body)
+    reading = dialect.read_body(body) if events is None else dialect.read_stream(events)
+    return Outcome(reading, events or (), response.fault or _reading_error(reading))
 
 
 def timing_of(response: Response, outcome: Outcome, *, origin_ns: int, origin_unix: float) -> Timing | None:
@@ -145,16 +138,22 @@ def _reading_error(reading: Reading) -> str | None:
     return None if reading.complete else "the stream ended before the reply was finished"
 
 
-def _is_stream(response: Response, body: bytes) -> bool:
-    if "event-stream" in response.headers.get("content-type", "").lower():
-        return not body[:256].lstrip().startswith(b"{")  # an error body under the stream's content type
-    return looks_like_events(body)
+def _events_by_content_type(
+    response: Response, dialect: Dialect, slices: list[Slice], body: bytes
+) -> Sequence[StreamEvent] | None:
+    """None where the reply does not call itself a stream, or is an error body under the content type of one."""
+    kind = response.headers.get("content-type", "")
+    if dialect.framing == "aws-eventstream" and kind == aws_eventstream.CONTENT_TYPE:
+        return aws_eventstream.split_events(slices)
+    if "event-stream" in kind.lower() and not body[:256].lstrip().startswith(b"{"):
+        return split_events(slices)
+    return None
 
 
 def _no_json(response: Response, body: bytes) -> str | None:
     """What a web site or a proxy answers where no model is: a page, or plain text."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if body.lstrip()[:1] in (b"{", b"[") or looks_like_events(body):
+    if body.lstrip()[:1] in (b"{", b"["):
         return None
     if kind == "text/html" or re.match(rb"\s*<(!doctype|html)", body[:256], re.IGNORECASE):
         return "the reply is a page (text/html), not JSON; is the base URL right?"

@@ -36,7 +36,6 @@ class Response:
         "_headers",
         "_parser",
         "_parts",
-        "_received",
         "closed_silently",
         "complete",
         "fault",
@@ -45,6 +44,7 @@ class Response:
         "on_body",
         "raw_headers",
         "reads",
+        "received",
         "reusable",
         "slices",
         "status",
@@ -66,7 +66,7 @@ class Response:
         self._chunks = 0
         self._framed = False
         self._headers: dict[str, str] | None = None
-        self._received = 0
+        self.received = 0
         self._parts: list[bytes] = []
         self.on_body = self._parts.append  # for httptools, which calls it for every chunk
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
@@ -94,7 +94,7 @@ class Response:
             return True
         self.last_ns = stamp_ns
         self.reads += 1
-        self._received += len(data)
+        self.received += len(data)
         try:
             parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -105,7 +105,7 @@ class Response:
             self.reusable = False
         if self._parts and not self.complete:
             self._take_parts()
-        if self._received + (self._chunks + len(self.raw_headers)) * _PART_BYTES > LONGEST_REPLY_BYTES:
+        if self.received + (self._chunks + len(self.raw_headers)) * _PART_BYTES > LONGEST_REPLY_BYTES:
             self._give_up()
         if self.ended:
             self._parser = None  # parser and reply refer to each other; left alone, only the collector frees them

@@ -39,7 +39,8 @@ class ChunkPattern:
         if before is None:
             return found
         text_start, text_end = len(before), -len(after)
-        for _, _, data in events[start:]:
+        for index in range(start, len(events)):
+            data = events[index].data
             if data[:text_start] != before or data[text_end:] != after:
                 break
             try:

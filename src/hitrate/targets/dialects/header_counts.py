@@ -15,6 +15,8 @@ PROMPT = ("fireworks-prompt-tokens",)
 
 def with_header_counts(usage: Usage, headers: Mapping[str, str]) -> Usage:
     """Counts that `usage` lacks, read from headers (names in lower case); what the body said is never replaced."""
+    if usage.cached_tokens is not None and usage.prompt_tokens is not None:
+        return usage
     found: dict[str, int | str] = {}
     for member, names in (("cached_tokens", CACHED), ("prompt_tokens", PROMPT)):
         for name in names:

@@ -142,7 +142,8 @@ class _Reader:
     def take_texts(self, texts: list[str], index: int) -> None:
         """Take chunks, the first at `index`, that differ from the last one taken in their text alone."""
         self._builder.add_texts(texts)
-        with_text = [place for place, text in enumerate(texts, index) if text]
+        places = range(index, index + len(texts))
+        with_text = places if all(texts) else [place for place, text in zip(places, texts, strict=True) if text]
         self._token_events += with_text
         if with_text and self._first_content is None:
             self._first_content = with_text[0]
@@ -168,7 +169,7 @@ class _Reader:
             self._builder.add(piece)
         elif choice.message is not None:
             piece = self._whole = choice.message
-        if index is None or piece is None:
+        if index is None or not piece:
             return
         text = visible_text(piece.get("content"))
         if text or carries_token(piece):

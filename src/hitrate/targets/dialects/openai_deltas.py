@@ -215,8 +215,10 @@ def _joined_content(pieces: list[str | dict[str, Any]]) -> Any:
     """One string when only strings came, None when nothing came, else parts with neighbours of one kind joined."""
     if not pieces:
         return None
-    if all(isinstance(piece, str) for piece in pieces):
+    try:
         return join_surrogates("".join(pieces))  # type: ignore[arg-type]
+    except TypeError:
+        pass  # not strings alone
     parts: list[Any] = []
     for piece in pieces:
         part: Any = {"type": "text", "text": piece} if isinstance(piece, str) else piece
