@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from hitrate.core.grown import Grown
 from hitrate.core.layout import Layouts
 from hitrate.core.recent import Recent
 from hitrate.logs.lines import DEEPEST, is_too_deep
@@ -60,6 +61,7 @@ class Splitter:
         self._bodies = Layouts()
         self._lists = {name: Layouts() for name in _LISTS}
         self._messages: dict[str, Recent[int, str]] = {name: Recent(_REMEMBERED) for name in _LISTS}
+        self._grown: dict[str, Grown[frozenset[str]]] = {name: Grown() for name in _LISTS}
         self._around: Recent[bytes, _Around] = Recent(_BODIES_REMEMBERED)
 
     def split(self, data: bytes) -> tuple[dict[str, Any], Body] | None:
@@ -115,14 +117,16 @@ class Splitter:
                 self._around.put(data, around)
         return around
 
-    def _wires(self, name: str, data: bytes, start: int, end: int) -> set[str] | None:
+    def _wires(self, name: str, data: bytes, start: int, end: int) -> frozenset[str] | None:
         """The wires that the messages could be for, each by itself; None where one of them is not in order."""
-        known = self._messages[name]
-        wires = set()
+        grown = self._grown[name]
+        before = grown.find(data, start, end)
         try:
-            elements = _raw_elements(memoryview(data)[start:end])
+            elements = _raw_elements(memoryview(data)[start:end] if before is None else before[1])
         except _NOT_JSON:
             return None
+        known = self._messages[name]
+        wires: frozenset[str] = frozenset() if before is None else before[0]
         for element in map(bytes, elements):
             key = hash(element)
             wire = known.get(key)
@@ -132,7 +136,10 @@ class Splitter:
                 if wire is None:
                     return None
                 known.put(key, wire)
-            wires.add(wire)
+            if wire not in wires:
+                wires |= {wire}
+        if elements:
+            grown.keep(data, start, end, wires)
         return wires
 
 

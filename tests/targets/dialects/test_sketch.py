@@ -305,4 +305,4 @@ def test_memory_is_bounded():
         sketcher.sketch(chat({"role": "user", "content": f"{number}"}, user=str(number)), "openai-chat")
     reader = sketcher._readers["openai-chat"]
     assert len(reader._elements) <= 20
-    assert len(reader._frames) <= 2
+    assert len(reader._frames) <= 256

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hitrate.core import spans
+from hitrate.core.grown import Grown
 from hitrate.core.layout import Layouts
 from hitrate.core.prompt import CanonicalPrompt, Part, Setting, Sketch
 from hitrate.core.recent import Recent
@@ -28,6 +29,9 @@ from hitrate.targets.dialects.settings import header_settings, settings_of
 
 REMEMBERED = 1 << 15
 """Parts that are kept in mind at least, and half the number that are at most: some 25 MB."""
+
+_FRAMES = 128
+"""Frames kept in mind, as they stand."""
 
 _ELSEWHERE = {
     "tokens": "llamacpp-completion",
@@ -146,7 +150,8 @@ class _WireSketcher:
         self._dialect: Dialect = dialect_named(name)
         self._layouts = Layouts()
         self._elements: Recent[bytes, _Element] = Recent(remembered)
-        self._frames: Recent[bytes, _Frame] = Recent(max(remembered // 16, 1))
+        self._frames: Recent[bytes, _Frame] = Recent(_FRAMES)
+        self._grown: Grown[_Element] = Grown()
         self._list, stand_in = _MESSAGES.get(name, ("", {}))
         self._stand_in = msgspec.json.encode(stand_in)
         self._opening = b'{"' + self._list.encode() + b'":['
@@ -176,27 +181,47 @@ class _WireSketcher:
     def _fast(self, body: bytes, start: int, end: int) -> Sketch | None:
         """The sketch of a body whose messages seem to stand at `body[start:end]`; None where that is not proven."""
         try:
-            elements = _raw_elements(memoryview(body)[start:end])
-            if not elements:
-                return None
             framed = body[:start] + b"[" + self._stand_in + b"]" + body[end:]
-            digest = _sha256(framed).digest()
-            frame = self._frames.get(digest)
+            frame = self._frames.get(framed)
             if frame is None:
                 frame = self._frame(framed)
                 if frame is None:
                     return None
-                self._frames.put(digest, frame)
-            parts = list(frame.parts)
-            for element in self._elements_of(elements):
-                if element.leading and parts:
-                    parts[-1] = with_marks(parts[-1], element.leading)
-                parts += element.parts
+                self._frames.put(framed, frame)
+            messages = self._conversation(body, start, end)
         except _NOT_FAST:
             return None
+        if messages is None:
+            return None
+        parts = [*frame.parts]
+        if messages.leading and parts:
+            parts[-1] = with_marks(parts[-1], messages.leading)
+        parts += messages.parts
         if frame.trailing:
             parts[-1] = with_marks(parts[-1], frame.trailing)
         return Sketch(tuple(parts), frame.key, frame.others, frame.affinity)
+
+    def _conversation(self, body: bytes, start: int, end: int) -> _Element | None:
+        """All messages as if they were one; None where there is none."""
+        before = self._grown.find(body, start, end)
+        if before is None:
+            elements = self._elements_of(_raw_elements(memoryview(body)[start:end]))
+            leading: tuple[str | None, ...] = elements[0].leading if elements else ()
+            parts: list[Part] = []
+        else:
+            elements = self._elements_of(_raw_elements(before[1]))
+            leading, parts = before[0].leading, [*before[0].parts]
+            if not elements:
+                return before[0]
+        for element in elements:
+            if element.leading and parts:
+                parts[-1] = with_marks(parts[-1], element.leading)
+            parts += element.parts
+        if not elements:
+            return None
+        found = _Element(tuple(parts), leading)
+        self._grown.keep(body, start, end, found)
+        return found
 
     def _elements_of(self, raws: list[msgspec.Raw]) -> list[_Element]:
         get = self._elements.get

@@ -1,0 +1,68 @@
+"""JSON arrays that grow at their end, as the messages of a conversation do from request to request.
+
+Comparing bytes is an order of magnitude faster than splitting an array and hashing its elements. So the newest arrays
+are kept as they stood, and of one that goes on only what is new is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+
+MOST = 32
+"""Arrays kept; conversations that run at the same time."""
+
+MOST_BYTES = 6 << 20
+
+
+class _Array(Generic[V]):
+    __slots__ = ("text", "value")
+
+    def __init__(self, text: bytes, value: V) -> None:
+        self.text = text
+        """Up to the end of the last element."""
+        self.value = value
+
+
+class Grown(Generic[V]):
+    """The arrays last seen, each with what was made of its elements. Bounded in number and bytes."""
+
+    def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most
+        self._most_bytes = most_bytes
+        self._arrays: list[_Array[V]] = []
+        self._bytes = 0
+        self._found: _Array[V] | None = None
+
+    def find(self, data: bytes, start: int, end: int) -> tuple[V, bytes] | None:
+        """What was made of an array that `data[start:end]` begins with, and an array of the further elements.
+
+        That one is b"[]" for the same array again. It is not decoded: that has to be done before the whole is known to
+        be an array.
+        """
+        self._found = None
+        for array in reversed(self._arrays):
+            if data.startswith(array.text, start):
+                rest = data[start + len(array.text) : end].lstrip()
+                if rest == b"]":
+                    self._found = array
+                    return array.value, b"[]"
+                if rest.startswith(b",") and not rest[1:].lstrip().startswith(b"]"):
+                    self._found = array
+                    return array.value, b"[" + rest[1:]
+        return None
+
+    def keep(self, data: bytes, start: int, end: int, value: V) -> None:
+        """An array, which was decoded and is not empty, in place of the one that the last `find` found."""
+        if self._found is not None:
+            self._arrays.remove(self._found)
+            self._bytes -= len(self._found.text)
+            self._found = None
+        text = data[start : end - 1].rstrip()
+        if len(text) > self._most_bytes:
+            return
+        self._arrays.append(_Array(text, value))
+        self._bytes += len(text)
+        while len(self._arrays) > self._most or self._bytes > self._most_bytes:
+            self._bytes -= len(self._arrays.pop(0).text)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitrate.core.grown import Grown
+
+
+@pytest.mark.parametrize(
+    ("later", "found"),
+    [
+        (b'[1, "a", 2]', b"[ 2]"),
+        (b'[1, "a" ,2,{"b": 3}]', b'[2,{"b": 3}]'),
+        (b'[1, "a"]', b"[]"),
+        (b'[1, "a" ]', b"[]"),
+        (b'[1, "a", ]', None),
+        (b'[1, "ab"]', None),
+        (b'[1,"a", 2]', None),
+        (b"[1]", None),
+        (b"[]", None),
+    ],
+)
+def test_what_is_new_in_an_array(later, found):
+    grown: Grown[str] = Grown()
+    grown.keep(b'x[1, "a"]', 1, 9, "value")
+    assert grown.find(b"--" + later, 2, 2 + len(later)) == (None if found is None else ("value", found))
+
+
+def test_one_number_is_not_the_start_of_another():
+    grown: Grown[str] = Grown()
+    grown.keep(b"[1]", 0, 3, "value")
+    assert grown.find(b"[12]", 0, 4) is None
+
+
+VALUES = st.lists(st.sampled_from([1, 12, "a", 'b",', [], [1], {"c": "]"}, None]), max_size=6)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=6))
+def test_what_was_there_and_what_is_new_are_the_whole(arrays):
+    grown: Grown[list] = Grown(most=3)
+    for array in arrays:
+        data = json.dumps(array).encode()
+        found = grown.find(data, 0, len(data))
+        if found is not None:
+            assert found[0] + json.loads(found[1]) == array
+        if array:
+            grown.keep(data, 0, len(data), array)
+
+
+def test_number_and_bytes_are_bounded():
+    grown: Grown[int] = Grown(most=2, most_bytes=20)
+    for number, data in enumerate([b"[1]", b"[2]", b"[3]"]):
+        grown.keep(data, 0, 3, number)
+    assert [grown.find(data, 0, 3) for data in (b"[1]", b"[2]", b"[3]")] == [None, (1, b"[]"), (2, b"[]")]
+    assert grown.find(b"[4]", 0, 3) is None
+    grown.keep(b"[" + b"4" * 17 + b"]", 0, 19, 3)
+    assert grown.find(b"[2]", 0, 3) is None
+    grown.keep(b"[" + b"5" * 30 + b"]", 0, 32, 4)
+    assert grown.find(b"[" + b"5" * 30 + b"]", 0, 32) is None
