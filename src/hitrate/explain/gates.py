@@ -110,13 +110,8 @@ def _hit_rate(report: ExplainReport, least: float) -> Gate:
 def _no_breaks(report: ExplainReport, allow: Collection[str], describe: Callable[[Finding], str]) -> Gate:
     found = breaks(report, allow)
     if not found and not report.calls:
-        return Gate(
-            expectation="no-breaks",
-            outcome="not checked",
-            stated=0,
-            seen=None,
-            text="could not check: no call was read",
-        )
+        text = "could not check for breaks: no call was read"
+        return Gate(expectation="no-breaks", outcome="not checked", stated=0, seen=None, text=text)
     if not found:
         allowed = len(breaks(report)) - len(found)
         note = f", {allowed} allowed" if allowed else ""
@@ -134,7 +129,7 @@ def _lost_usd(report: ExplainReport, most: float, allow: Collection[str]) -> Gat
     seen, stated = waterfall.lost_usd, f"a loss of at most ${most:.4g}"
     outcome: Outcome = "not checked"
     if seen is None:
-        text = f"could not check {stated}: no amount is known for want of prices or reported tokens"
+        text = f"could not check {stated}: no amount is known, for want of prices or reported tokens"
     else:
         seen = max(0.0, seen - sum(one.lost_usd or 0.0 for one in report.findings if one.cause in allow))
         outcome = "failed" if seen > most else "not checked" if waterfall.unpriced_calls else "held"
