@@ -27,6 +27,8 @@ from hitrate.explain.server import (
         ({"engine": "ollama", "args": "OLLAMA_NUM_PARALLEL=2"}, 2, None),
         ({"engine": "ollama"}, 1, None),
         ({"engine": "llama-server", "slots": 6}, 6, None),
+        ({"engine": "llama-server", "n_parallel": 1, "cache_ram": 0}, 1, True),
+        ({"engine": "llama-server", "flags": "-np 2"}, 2, None),
         ({"engine": "llama-server", "args": "-np"}, None, None),
         ({"engine": "llama-server", "args": "-np auto"}, None, None),
         ({"engine": "llama-server", "args": "an 'open quote -np 2"}, 2, None),

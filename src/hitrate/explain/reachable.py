@@ -42,9 +42,16 @@ def entries_left(evidence: Evidence) -> list[Mark]:
     before = evidence.before
     if before is None:
         return []
-    shared = before.characters if evidence.pair.relation == "append" else evidence.pair.shared_characters
+    shared = shared_characters(evidence)
     calls = (*evidence.earlier, before)
     return [mark for call in calls if call.answered for mark in call.marks if mark.characters <= shared]
+
+
+def shared_characters(evidence: Evidence) -> int:
+    """Code points in front that the call shares with the one before it: all of an earlier prompt that only grew."""
+    if evidence.before is not None and evidence.pair.relation in ("append", "repeat"):
+        return evidence.before.characters
+    return evidence.pair.shared_characters
 
 
 def _distance(marks: Sequence[Mark], entry: Mark) -> int | None:

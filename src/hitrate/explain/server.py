@@ -36,7 +36,7 @@ def has_slots(facts: Facts) -> bool:
 
 def arguments(server: Mapping[str, Any]) -> list[str]:
     """The command line, in words; however the log writes it down. Names and values of a mapping count as arguments."""
-    given = server.get("args", server.get("arguments", server.get("command", "")))
+    given = next((server[name] for name in ("args", "arguments", "flags", "command", "cmd") if server.get(name)), "")
     if isinstance(given, Mapping):
         return [str(part) for pair in given.items() for part in pair]
     if isinstance(given, (list, tuple)):
@@ -61,13 +61,15 @@ def argument(server: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 def slots(facts: Facts) -> int | None:
     """How many sequences the engine holds at once; None where the log does not say. Ollama's default is one."""
-    stated = _count(facts.server.get("slots")) or _count(argument(facts.server, _SLOTS))
+    named = (_count(facts.server.get(name)) for name in ("slots", "n_slots", "parallel", "n_parallel", "num_parallel"))
+    stated = next(filter(None, named), None) or _count(argument(facts.server, _SLOTS))
     return 1 if stated is None and "ollama" in str(facts.server.get("engine", "")).lower() else stated
 
 
 def without_host_cache(facts: Facts) -> bool | None:
     """Whether llama.cpp's store of displaced prompts is off; None where the log does not say."""
-    value = argument(facts.server, _HOST_CACHE)
+    stated = facts.server.get("cache_ram")
+    value = argument(facts.server, _HOST_CACHE) if stated is None else str(stated)
     return None if value is None else value == "0"
 
 

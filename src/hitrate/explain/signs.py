@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
 
-from hitrate.explain.evidence import Evidence, Facts, Seen
+from hitrate.explain.evidence import Evidence, Facts, Mark, Seen
+from hitrate.explain.reachable import entries_left, longest_found, shared_characters
 from hitrate.explain.states import HEAD_SHARE
 
 SAME_CONVERSATION = frozenset({"append", "repeat", "rewind", "branch"})
@@ -62,11 +63,45 @@ def text_only_grew(evidence: Evidence) -> bool:
     return evidence.divergence is None and evidence.pair.relation in WHOLE_TEXT
 
 
-def lost_in_conversation(evidence: Evidence) -> int | None:
-    """As `lost`, where the call goes on with a conversation whose text is whole."""
-    if evidence.divergence is not None or evidence.pair.relation not in SAME_CONVERSATION:
+def lost_in_reach(evidence: Evidence) -> int | None:
+    """As `lost`, where the text is whole, of what stands in an entry that this call could have found.
+
+    By the text more may be shared: a reply that no marker covers yet is not lost, it was never kept.
+    """
+    found = lost(evidence)
+    if found is None or not text_only_grew(evidence):
         return None
-    return lost(evidence)
+    facts = evidence.facts
+    if not (facts.requires_marks or facts.exact_at_breakpoints):
+        return found
+    missed = tokens_in_reach(evidence) - (evidence.call.usage.cached_tokens or 0)
+    return missed if missed > noise_tokens(evidence) else None
+
+
+def lost_in_conversation(evidence: Evidence) -> int | None:
+    """As `lost_in_reach`, where the call goes on with a conversation."""
+    return lost_in_reach(evidence) if evidence.pair.relation in SAME_CONVERSATION else None
+
+
+def tokens_in_reach(evidence: Evidence) -> int:
+    """Tokens of the longest entry that earlier calls left inside the shared text and that this call looks at."""
+    call, before, facts = evidence.call, evidence.before, evidence.facts
+    if before is None:
+        return 0
+    entries = entries_left(evidence)
+    if facts.exact_at_breakpoints:
+        ends = [Mark(one.blocks, one.characters) for one in (*evidence.earlier, before) if one.answered]
+        entries += [end for end in ends if end.characters <= shared_characters(evidence)]
+        found = max(entries, key=lambda entry: entry.characters, default=None)
+    else:
+        found = longest_found(call.marks, entries, facts.look_back)
+    if found is None or not call.characters:
+        return 0
+    left = left_by(before, facts)
+    whole = found.characters == (before.marks[-1].characters if facts.requires_marks else before.characters)
+    if whole and left is not None:
+        return left
+    return (call.usage.prompt_tokens or 0) * found.characters // call.characters
 
 
 def served_nothing(call: Seen) -> bool:

@@ -5,7 +5,10 @@ from hitrate.explain.causes.exact_breakpoint import ExactBreakpoint
 
 
 def single(*, cached=0, written=1806, marks=(), facts=GPT_5_6, relation="opening", reusable=1790, **more):
-    calls = (call(0, 1809, 0, written, marks=marks), call(1, 1808, cached, written, marks=marks))
+    calls = (
+        call(0, 1809, 0, written, marks=marks, characters=7383),
+        call(1, 1808, cached, written, marks=marks, characters=7380),
+    )
     return evidence(*calls, relation=relation, alone=True, shared=7347, reusable=reusable, facts=facts, **more)
 
 
@@ -15,7 +18,7 @@ def single(*, cached=0, written=1806, marks=(), facts=GPT_5_6, relation="opening
         (single(), "7,347 characters"),
         (single(), "1,806 tokens were written that are never read"),
         (single(written=None), "no fall-back to a shorter prefix."),
-        (single(marks=((3, 7400),)), "no entry ends there"),
+        (single(marks=((3, 7360),)), "no entry ends there"),
         (single(relation="branch"), "no entry ends there"),
     ],
 )
@@ -30,6 +33,7 @@ def test_no_entry_ends_where_the_requests_part(given, words):
 NO_FINDING = {
     "an entry ends there": single(marks=((2, 7347),)),
     "served": single(cached=1790),
+    "served what ended at an earlier question": single(relation="branch", cached=1000),
     "steps instead of breakpoints": single(facts=OPENAI),
     "markers with a look-back": single(facts=CLAUDE),
     "the conversation goes on": single(relation="append"),

@@ -25,6 +25,13 @@ def test_another_host_answered(given, confidence, was, now):
     assert "x-session-affinity" in found.advice
 
 
+def test_a_log_may_name_the_provider_as_the_target():
+    calls = [call(index, 2000, 0, target=target) for index, target in enumerate(["DeepInfra", "Novita"])]
+    found = HostChanged().recognise(evidence(*calls, facts=UNKNOWN))
+    assert found is not None
+    assert (found.was, found.now) == ("DeepInfra", "Novita")
+
+
 NO_FINDING = {
     "one host": turns("a", "a", "a"),
     "not told": turns(None, None),

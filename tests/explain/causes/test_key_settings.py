@@ -68,7 +68,11 @@ def test_going_back_to_a_known_effort_costs_nothing():
 
 def test_a_switch_that_spares_the_front_is_a_switch_all_the_same():
     old, new = {"/thinking/type": '"disabled"'}, {"/thinking/type": '"enabled"'}
-    given = evidence(call(0, 9000, 0, 8990, key=old), call(1, 9100, 3000, 6090, key=new), facts=CLAUDE)
+    given = evidence(
+        call(0, 9000, 0, 8990, key=old, marks=((8, 35960),)),
+        call(1, 9100, 3000, 6090, key=new, marks=((10, 36360),)),
+        facts=CLAUDE,
+    )
     found = EffortSwitched().recognise(given)
     assert found is not None
     assert found.confidence == "likely"

@@ -1,5 +1,5 @@
 import pytest
-from beside_given import A_CHANGE, CLAUDE, OPENAI, UNKNOWN, call, evidence
+from beside_given import A_CHANGE, CLAUDE, GPT_5_6, OPENAI, UNKNOWN, call, evidence
 
 from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.provider_missed import ProviderMissed
@@ -80,6 +80,35 @@ HEALTHY = {
     "markers that move": evidence(*HIT, moving(2, 9200, 9099, 100, 50.0), facts=CLAUDE),
     "a marked opening, read": evidence(
         moving(0, 1829, 0, 1819, 0.0), moving(1, 1829, 1819, 0, 20.0), relation="opening", alone=True, facts=CLAUDE
+    ),
+    "another question, whose reply before no marker covered": evidence(
+        moving(0, 2000, 0, 1999, 0.0),
+        moving(1, 3000, 1999, 1000, 20.0),
+        moving(2, 2950, 1999, 950, 40.0),
+        relation="branch",
+        shared=10400,
+        reusable=2600,
+        facts=CLAUDE,
+    ),
+    "the same with breakpoints at the newest message": evidence(
+        call(0, 2000, 0, 1999, at=0.0),
+        call(1, 3000, 1999, 1000, at=20.0),
+        call(2, 2950, 1999, 950, at=40.0),
+        relation="branch",
+        shared=10400,
+        reusable=2600,
+        facts=GPT_5_6,
+    ),
+    "some tokens behind the last marker": evidence(
+        call(0, 1444, 0, 1300, at=0.0, marks=((6, 5200),)),
+        call(1, 1500, 1300, 0, at=9.0, marks=((6, 5200),)),
+        call(2, 1540, 1300, 0, at=18.0, marks=((6, 5200),)),
+        facts=CLAUDE,
+    ),
+    "the same, with another beta": evidence(
+        call(0, 1444, 0, 1300, at=0.0, marks=((6, 5200),), key={"anthropic-beta:": '"a"'}),
+        call(1, 1500, 1300, 0, at=9.0, marks=((6, 5200),), key={"anthropic-beta:": '"b"'}),
+        facts=CLAUDE,
     ),
     "a short talk": evidence(call(0, 120, 0), call(1, 150, 0), call(2, 190, 0), facts=OPENAI),
     "a cold conversation with a known opening": evidence(

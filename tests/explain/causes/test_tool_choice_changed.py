@@ -8,8 +8,8 @@ AUTO, ANY = {"/tool_choice/type": '"auto"'}, {"/tool_choice/type": '"any"'}
 
 def test_at_anthropic_the_messages_are_read_anew():
     given = evidence(
-        call(0, 9000, 0, 8990, key=AUTO, dialect="anthropic-messages"),
-        call(1, 9100, 3000, 6090, key=ANY, dialect="anthropic-messages"),
+        call(0, 9000, 0, 8990, key=AUTO, marks=((8, 35960),), dialect="anthropic-messages"),
+        call(1, 9100, 3000, 6090, key=ANY, marks=((10, 36360),), dialect="anthropic-messages"),
         facts=CLAUDE,
     )
     found = ToolChoiceChanged().recognise(given)

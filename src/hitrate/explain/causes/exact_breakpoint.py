@@ -7,7 +7,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
-from hitrate.explain.signs import lost, text_only_grew
+from hitrate.explain.signs import lost, served_nothing, text_only_grew, tokens_in_reach
 
 
 class ExactBreakpoint:
@@ -30,9 +30,7 @@ class ExactBreakpoint:
         if evidence.pair.relation not in ("opening", "branch", "rewind") or lost(evidence) is None:
             return None
         shared = evidence.pair.shared_characters
-        if any(mark.characters <= shared for mark in before.marks) and any(
-            mark.characters <= shared for mark in call.marks
-        ):
+        if not served_nothing(call) or tokens_in_reach(evidence):
             return None
         if (evidence.reusable_tokens or 0) < facts.minimum_tokens:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
-from hitrate.explain.evidence import Evidence, Recognised
+from hitrate.explain.evidence import Evidence, Recognised, Seen
 from hitrate.explain.ruled_out import ruled_out
 from hitrate.explain.signs import lost_in_conversation, steps, warm_by_time, was_hit
 
@@ -22,7 +22,7 @@ class HostChanged:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         before, call = evidence.before, evidence.call
-        if before is None or call.host is None or before.host is None or call.host == before.host:
+        if before is None or (was := _host(before)) is None or (now := _host(call)) is None or was == now:
             return None
         if lost_in_conversation(evidence) is None or warm_by_time(evidence):
             return None
@@ -30,13 +30,18 @@ class HostChanged:
         hint = f"send {knob} with one value per conversation" if knob else "pin the conversation to one of them"
         return Recognised(
             confidence="certain" if _follows_the_host(evidence) else "likely",
-            summary=f"{call.host} answered, while {before.host} had answered the request before and holds its state; "
+            summary=f"{now} answered, while {was} had answered the request before and holds its state; "
             "the text is the same.",
             advice=f"At a router of several providers, fix the order of providers or {hint}.",
             ruled_out=ruled_out(evidence),
-            was=before.host,
-            now=call.host,
+            was=was,
+            now=now,
         )
+
+
+def _host(call: Seen) -> str | None:
+    """Who answered; a log that names no host may name the provider as the target."""
+    return call.host or call.target or None
 
 
 def _follows_the_host(evidence: Evidence) -> bool:
@@ -44,6 +49,6 @@ def _follows_the_host(evidence: Evidence) -> bool:
     stayed = [
         was_hit(before, call, evidence.facts)
         for before, call in steps(evidence)
-        if before.host is not None and before.host == call.host
+        if _host(before) is not None and _host(before) == _host(call)
     ]
     return stayed.count(True) > 0 and stayed.count(False) == 0

@@ -11,7 +11,7 @@ from hitrate.explain.ruled_out import ruled_out
 from hitrate.explain.signs import (
     SAME_CONVERSATION,
     left_by,
-    lost,
+    lost_in_conversation,
     noise_tokens,
     served_nothing,
     shown,
@@ -96,7 +96,7 @@ def key_change(
     same = _known_before(evidence, among_others)
     if call.usage.cached_tokens is None:
         return found if same is None else []
-    return found if lost(evidence) is not None and _lost_by_key(evidence, same) else []
+    return found if lost_in_conversation(evidence) is not None and _lost_by_key(evidence, same) else []
 
 
 def _settings(call: Seen, among_others: bool) -> tuple[Setting, ...]:

@@ -8,7 +8,7 @@ from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.reachable import entries_left, longest_found, out_of_reach
 from hitrate.explain.ruled_out import ruled_out
-from hitrate.explain.signs import lost_in_conversation
+from hitrate.explain.signs import SAME_CONVERSATION, lost
 
 
 class LookBackExceeded:
@@ -26,7 +26,9 @@ class LookBackExceeded:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         before, call, look_back = evidence.before, evidence.call, evidence.facts.look_back
-        if before is None or look_back is None or not call.marks or lost_in_conversation(evidence) is None:
+        if before is None or look_back is None or not call.marks or lost(evidence) is None:
+            return None
+        if evidence.divergence is not None or evidence.pair.relation not in SAME_CONVERSATION:
             return None
         entries = entries_left(evidence)
         missed = out_of_reach(call.marks, entries, look_back)

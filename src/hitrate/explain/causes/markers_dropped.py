@@ -7,7 +7,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
-from hitrate.explain.signs import lost_in_conversation, served_nothing
+from hitrate.explain.signs import SAME_CONVERSATION, lost, served_nothing
 
 
 class MarkersDropped:
@@ -24,7 +24,9 @@ class MarkersDropped:
         before, call = evidence.before, evidence.call
         if before is None or not evidence.facts.requires_marks or call.marks or not before.marks:
             return None
-        if lost_in_conversation(evidence) is None or not served_nothing(call):
+        if evidence.divergence is not None or evidence.pair.relation not in SAME_CONVERSATION:
+            return None
+        if lost(evidence) is None or not served_nothing(call):
             return None
         return Recognised(
             confidence="certain",

@@ -7,7 +7,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
-from hitrate.explain.signs import duration, gap_s, lost, overlap, served_nothing, text_only_grew, warm_by_time
+from hitrate.explain.signs import duration, gap_s, lost_in_reach, overlap, served_nothing, warm_by_time
 
 
 class ParallelStart:
@@ -24,7 +24,7 @@ class ParallelStart:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         before, call = evidence.before, evidence.call
-        if before is None or not text_only_grew(evidence) or lost(evidence) is None or warm_by_time(evidence):
+        if before is None or lost_in_reach(evidence) is None or warm_by_time(evidence):
             return None
         if not overlap(before, call) or _another_was_ready(evidence):
             return None

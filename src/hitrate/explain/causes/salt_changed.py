@@ -7,7 +7,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.causes.key_settings import SALT, Change, changes, key_change, switched
 from hitrate.explain.evidence import Evidence, Recognised, Seen
-from hitrate.explain.signs import lost
+from hitrate.explain.signs import lost_in_reach
 
 
 class SaltChanged:
@@ -38,7 +38,7 @@ class SaltChanged:
 def _new_each_time(evidence: Evidence) -> list[Change]:
     """Single calls with one opening, no two of which have one salt; two of them may be two tenants."""
     before, call = evidence.before, evidence.call
-    if before is None or evidence.pair.relation != "opening" or lost(evidence) is None:
+    if before is None or evidence.pair.relation != "opening" or lost_in_reach(evidence) is None:
         return []
     salts = [_salts(one) for one in (*evidence.earlier, before, *evidence.between, call) if _salts(one)]
     if len(salts) < 3 or len(set(salts)) < len(salts):
