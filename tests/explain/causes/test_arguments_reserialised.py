@@ -46,5 +46,5 @@ def test_what_it_says():
     assert said.confidence == "certain"
     assert said.summary == (
         "The arguments of a tool call in an earlier assistant message (/messages/2/tool_calls/0/function/arguments, "
-        "character 2) mean the same, but the members come in another order: the same JSON."
+        "character 2) mean the same, but with the members in another order: the same JSON."
     )

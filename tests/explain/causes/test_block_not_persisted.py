@@ -26,9 +26,7 @@ ENVIRONMENT = "<environment_details>\nopen files: tide.py\n</environment_details
 def test_text_around_the_question(was, now, gone):
     name, said = recognised(evidence(divergence(was, now, kind="user", pointer="/messages/1/content")))
     assert name == BLOCK
-    assert said.summary.startswith(
-        f"A block of text {'is missing' if gone else 'was put in'} in an earlier user message"
-    )
+    assert said.summary.startswith(f"A block of text {'is missing' if gone else 'is new'} in an earlier user message")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +37,8 @@ def test_text_around_the_question(was, now, gone):
         (f"{ENVIRONMENT.replace('tide', 'ebb')}\n{ASK}", f"{ENVIRONMENT}\n{ASK}", "user", "history-edited"),
         ("A long result. " * 20 + "End.", "A long result. " * 20, "tool", "tool-output-pruned"),
         ("<think>hm</think>Yes.", "Yes.", "assistant", "reasoning-not-replayed"),
+        ("<hint>look at the tides</hint>", "Look at the moon.", "user", BLOCK),
+        ("<hint>look at the tides</hint>", "<hint>look at the moon</hint>", "user", "history-edited"),
         ("<t>09:13:53</t> Go.", "<t>09:14:07</t> Go.", "user", "clock-in-prefix"),
     ],
 )
@@ -60,7 +60,7 @@ def test_whole_blocks_of_a_message(pointer, was, now, name):
 
 
 def test_a_last_message_of_its_own_that_is_not_kept():
-    found = divergence(ENVIRONMENT, "It is the rounding.", kind="assistant", pointer="/messages/2/content")
+    found = divergence("[Reminder: be brief]", "It is the rounding.", kind="assistant", pointer="/messages/2/content")
     assert recognised(evidence(found, before={"parts": 3}, pair={"shared_parts": 2}))[0] == BLOCK
     assert recognised(evidence(found, before={"parts": 5}, pair={"shared_parts": 2}))[0] == "history-edited"
 

@@ -55,3 +55,10 @@ def test_several_messages_became_one():
         named("Find it.", "You looked for it.", kind="user", pointer="/messages/1/content", change="messages condensed")
         == COMPACTED
     )
+
+
+def test_a_long_opening_does_not_hide_how_short_the_history_became():
+    found = divergence("The tide test fails.", "A recap of our work.", kind="user", pointer="/messages/1/content")
+    sizes = {"before": {"parts": 40, "characters": 21_000}, "call": {"parts": 5, "characters": 20_100}}
+    assert recognised(evidence(found, pair={"shared_characters": 20_000}, **sizes))[0] == COMPACTED
+    assert recognised(evidence(found, **sizes))[0] == "history-edited"

@@ -21,6 +21,7 @@ RETRIEVED = "retrieved-text-in-system"
         ("## 検索結果\n", "池のシートは十年もつ。", "電池は寒さに弱い。"),
         ("Документы:\n", "Плёнка служит десять лет.", "Батареи боятся мороза."),
         ("المراجع:\n", "البطانة تدوم عشر سنوات", "البطاريات تتلف في الصقيع"),
+        ("Be kind.", "\n\nKontext:\nDie Folie hält zehn Jahre.", ""),
         ("", "Source: liners.pdf\nPond liners last.", "Source: battery.pdf\nBatteries fail."),
     ],
 )

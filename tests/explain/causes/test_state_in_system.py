@@ -25,6 +25,8 @@ STATE = "state-in-system"
         ("【タスク一覧】\n", "関数を探す", "丸めを直す"),
         ("할 일 목록:\n", "함수 찾기", "반올림 수정"),
         ("## Память\n", "Любит чай.", "Любит кофе."),
+        ("## What I remember\n- Anna likes tea\n", "", "- Anna has a dog"),
+        ("", "\n\n# Todos\n1. find it", ""),
         ("Device states:\n", "lamp: on", "lamp: off"),
     ],
 )
@@ -67,3 +69,11 @@ def test_what_it_says():
 def test_a_heading_far_in_front_is_found():
     front = "# Memory\n" + "- a note of some length\n" * 60
     assert named("Be kind.\n" * 800 + front + "- tea", "Be kind.\n" * 800 + front + "- milk") == STATE
+
+
+RENDERED = "<|im_start|>%s\nBe kind.\n\nTasks:\n[%s] find it<|im_end|>\n<|im_start|>assistant\n"
+
+
+@pytest.mark.parametrize(("role", "name"), [("system", STATE), ("user", "prompt-changed")])
+def test_a_rendered_prompt_by_its_role_markers(role, name):
+    assert named(RENDERED % (role, " "), RENDERED % (role, "x"), kind="user", pointer="/prompt") == name

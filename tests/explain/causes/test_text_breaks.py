@@ -134,7 +134,7 @@ POINTERS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     front=TEXT,
     was=TEXT,

@@ -60,7 +60,6 @@ def test_what_it_says():
     assert said.confidence == "certain"
     assert said.summary == (
         "The same tools come in another order from the tool definitions (/tools/1/function/name, character 1) on: "
-        "tariff "
-        "stood where track stands now; moved: track, tariff."
+        '"tariff" stood where "track" stands now; moved: track, tariff.'
     )
     assert "Sort the tools by name" in said.advice

@@ -10,7 +10,7 @@ from hitrate.explain.causes.wording import change_in_words, place
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_SAME_JSON = {"json order": "the members come in another order", "json text": "it is written in another form"}
+_SAME_JSON = {"json order": "with the members in another order", "json text": "printed in another form"}
 
 
 class ArgumentsReserialised:

@@ -16,6 +16,10 @@ _BLOCK = re.compile(
 )
 """How an injected block begins: a tag, a heading, a bracket, a label line."""
 
+_WHOLE_TAG = re.compile(r"\s*<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>.*</\1>\s*", re.DOTALL)
+"""A text that is one tagged block: where it stood in a message, or stands now, something else is on the other side."""
+_AT_AN_END = ("suffix removed", "suffix added")
+
 
 class BlockNotPersisted:
     name: ClassVar[str] = "block-not-persisted"
@@ -35,15 +39,15 @@ class BlockNotPersisted:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence = evidence.divergence
-        if divergence is None or divergence.kind not in ("user", "assistant", "tool", "system"):
+        if divergence is None or divergence.kind not in ("user", "assistant", "tool"):
             return None
         found = _block(evidence, divergence)
         if found is None:
             return None
         block, gone = found
-        what = "is missing" if gone else "was put in"
+        what = "is missing" if gone else "is new"
         return Recognised(
-            confidence="certain" if _BLOCK.match(block) and divergence.kind != "system" else "likely",
+            confidence="certain" if _BLOCK.match(block) and divergence.change in _AT_AN_END else "likely",
             summary=f"A block of text {what} in {place(divergence)}: "
             f"{quoted(block) if block else change_in_words(divergence)}.",
             advice="Store the block with the message and send both again unchanged, or send it as a last message of "
@@ -55,10 +59,10 @@ class BlockNotPersisted:
 def _block(evidence: Evidence, divergence: Divergence) -> tuple[str, bool] | None:
     """The block's text ("" where it is not at hand), and whether it is gone rather than new."""
     gone = divergence.change == "suffix removed"
-    if gone or divergence.change == "suffix added":
+    if divergence.change in _AT_AN_END:
         return (divergence.was if gone else divergence.now), gone
     if divergence.change == "messages inserted":
-        return divergence.now if divergence.offset == 0 else "", False
+        return "", False
     if divergence.change == "list members" and divergence.offset is None:
         return _member(divergence)
     spot = spot_of(divergence)
@@ -66,6 +70,9 @@ def _block(evidence: Evidence, divergence: Divergence) -> tuple[str, bool] | Non
         return None
     if _was_last(evidence) and divergence.offset == 0 and _BLOCK.match(spot.was) and spot.now[:12] != spot.was[:12]:
         return spot.was, True
+    for side, other, gone in ((spot.was, spot.now, True), (spot.now, spot.was, False)):
+        if divergence.offset == 0 and (tag := _WHOLE_TAG.fullmatch(side)) and f"<{tag[1]}" not in other:
+            return side, gone
     if len(spot.was) != len(spot.now):
         gone = len(spot.was) > len(spot.now)
         longer, shorter = (spot.was, spot.now) if gone else (spot.now, spot.was)

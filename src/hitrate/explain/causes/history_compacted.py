@@ -8,7 +8,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.causes.pointers import message_index
 from hitrate.explain.causes.wording import place, quoted
-from hitrate.explain.evidence import Evidence, Recognised
+from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
 _SUMMARY = re.compile(
@@ -19,6 +19,7 @@ _SUMMARY = re.compile(
     re.IGNORECASE,
 )
 _MUCH = 0.7
+"""A compaction leaves less than this of the history behind the opening."""
 
 
 class HistoryCompacted:
@@ -39,14 +40,11 @@ class HistoryCompacted:
             return None
         in_history = message_index(divergence.pointer) is not None
         said = any(one.kind == "compaction" for one in call.happenings)
-        now = divergence.value_now if divergence.value_now is not None else divergence.front[-200:] + divergence.now
-        summary = bool(_SUMMARY.search(now[:400])) and in_history
-        smaller = bool(before.parts and before.characters) and (
-            call.parts < before.parts and call.characters < _MUCH * before.characters
-        )
-        summary = summary and divergence.kind != "system"
         condensed = divergence.change == "messages condensed"
-        if not said and not condensed and not (summary and smaller):
+        shared = evidence.pair.shared_characters
+        smaller = call.parts < before.parts and call.characters - shared < _MUCH * (before.characters - shared)
+        summary = in_history and smaller and divergence.kind != "system" and _reads_as_summary(divergence)
+        if not (said or condensed or summary):
             return None
         size = f" ({before.characters:,} characters became {call.characters:,})" if smaller else ""
         return Recognised(
@@ -60,3 +58,8 @@ class HistoryCompacted:
                 "an edit of one message: most of the history is gone" if smaller else "an edit",
             ),
         )
+
+
+def _reads_as_summary(divergence: Divergence) -> bool:
+    now = divergence.value_now if divergence.value_now is not None else divergence.front[-200:] + divergence.now
+    return bool(_SUMMARY.search(now[:400]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -42,11 +43,8 @@ class Moment(Struct, frozen=True, kw_only=True):
         return bool(self.dates) or self.weekday is not None
 
 
-def _words(names: object) -> str:
-    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))  # type: ignore[call-overload]
-
-
-_MONTH = rf"(?P<month>{_words(MONTHS)})"
+_NAME = r"[^\W\d_][^\s\d.,:;()/（），：-]{1,13}"
+"""A word that may name a month; letters of Indic scripts carry marks that are no word characters."""
 _HALF = r"上午|下午|午前|午後|오전|오후|凌晨|早上|晚上"
 _ZONE = r"(?:\s?(?:UTC|GMT|Z\b|[A-Z]{3,4}\b(?!:)|[+-]\d\d:?\d\d))?"
 
@@ -70,8 +68,8 @@ _DATES = tuple(
         r"(?<!\d)(?P<y>\d{4})(?P<sep>[-/.])(?P<m>\d{1,2})(?P=sep)(?P<d>\d{1,2})(?!\d)",
         r"(?:(?P<era>令和|平成|民國|民国)\s?)?(?:(?P<y>\d{1,4})\s?[年년]\s?)?(?P<m>\d{1,2})\s?[月월]\s?(?P<d>\d{1,2})\s?[日일号號]",
         r"(?<!\w)(?P<d>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?[\s-]?(?:de\s|of\s)?"
-        rf"{_MONTH}(?!\w)\.?,?(?:[\s-](?:de\s|del\s)?(?P<y>\d{{4}}))?(?!\d)",
-        rf"(?<!\w){_MONTH}\.?\s(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s(?P<y>\d{{4}}))?(?!\d)",
+        rf"(?P<month>{_NAME})(?!\w)\.?,?(?:[\s-](?:de\s|del\s)?(?P<y>\d{{4}}))?(?!\d)",
+        rf"(?<!\w)(?P<month>{_NAME})\.?\s(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s(?P<y>\d{{4}}))?(?!\d)",
         r"(?<![\d./-])(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4}|\d\d)(?![\d])",
         r"ngày\s(?P<d>\d{1,2})\stháng\s(?P<m>\d{1,2})(?:\snăm\s(?P<y>\d{4}))?",
         r"(?<![\w.])(?P<y>(?:19|20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?=T\d|\D|$)",
@@ -81,10 +79,10 @@ _DATES = tuple(
 _STAMP = re.compile(r"(?<![\w.])((?:19|20)\d\d)([01]\d)([0-3]\d)([0-2]\d)([0-5]\d)([0-5]\d)(?!\d)")
 _EPOCH = re.compile(r"(?<![\w.])(?P<whole>[12]\d{9}(?:\d{3}){0,3})(?P<f>\.\d+)?(?![\w])")
 _WEEKDAY = re.compile(
-    rf"(?<!\w)(?P<long>{_words(WEEKDAYS)})(?!\w)|(?P<cjk>(?:[月火水木金土日]曜日?)|(?:星期|周|週)[一二三四五六日天])",
-    re.I,
+    r"[月火水木金土日]曜日?|(?:星期|周|週)[一二三四五六日天]|[월화수목금토일]요일|"
+    r"[^\W\d_\u3040-\u9fff\uac00-\ud7a3][^\s\d.,:;()/（），：]{2,15}"
 )
-_SHORT_WEEKDAY = re.compile(rf"(?<!\w)(?:{_words(SHORT_WEEKDAYS)})(?!\w)", re.IGNORECASE)
+_SHORT_WEEKDAY = re.compile(r"[^\W\d_]{1,5}")
 _AGES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -110,6 +108,12 @@ _NEIGHBOURS = re.compile(
 """What may stand between the parts of one moment."""
 
 
+_LONGEST = 72
+"""Code points of a moment with weekday, date and time, in a language with long names."""
+
+_DIGIT = re.compile(r"\d")
+
+
 def moments(line: str) -> tuple[Moment, ...]:
     """All moments in `line`, in order; date, weekday and time of day that belong together are one."""
     taken: list[Moment] = []
@@ -123,10 +127,13 @@ def moments(line: str) -> tuple[Moment, ...]:
     return tuple(joined)
 
 
+@lru_cache(maxsize=64)
 def moment_at(line: str, position: int) -> Moment | None:
     """The moment that covers `position`, or ends right there."""
-    found = [moment for moment in moments(line) if moment.start <= position <= moment.end]
-    inside = [moment for moment in found if position < moment.end]
+    start = max(0, position - _LONGEST)
+    around = line[start : position + _LONGEST]
+    found = [moment for moment in moments(around) if moment.start <= position - start <= moment.end]
+    inside = [moment for moment in found if position - start < moment.end]
     return next(iter(inside or found), None)
 
 
@@ -197,6 +204,8 @@ def _times(line: str) -> Iterator[Moment]:
 def _dates(line: str) -> Iterator[Moment]:
     for pattern in _DATES:
         for match in pattern.finditer(line):
+            if (match.groupdict().get("month") or "may").lower() not in MONTHS:
+                continue
             readings = tuple(reading for reading in _readings(match.groupdict()) if _exists(reading))
             if readings:
                 yield Moment(start=match.start(), end=match.end(), text=match.group(), dates=readings)
@@ -256,6 +265,8 @@ def _ages(line: str) -> Iterator[Moment]:
 def _weekdays(line: str) -> Iterator[Moment]:
     for match in _WEEKDAY.finditer(line):
         weekday = WEEKDAYS.get(match.group().lower())
+        if weekday is None:
+            continue
         yield Moment(start=match.start(), end=match.end(), text=match.group(), weekday=weekday)
 
 
@@ -288,6 +299,8 @@ def _with_short_weekday(moment: Moment, line: str) -> Moment:
         return moment
     start, end = moment.start, moment.end
     for match in _SHORT_WEEKDAY.finditer(line):
+        if match.group().lower() not in SHORT_WEEKDAYS:
+            continue
         if match.end() <= start and re.fullmatch(r"[\s.,]{1,3}(?:den |the )?", line[match.end() : start]):
             start = match.start()
         elif match.start() >= end and re.fullmatch(r"\s?[(（,]\s?", line[end : match.start()]):

@@ -6,6 +6,7 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.explain.causes.sections import stands_in_system
 from hitrate.explain.causes.spot import Spot, spot_of
 from hitrate.explain.causes.wording import place, quoted
 from hitrate.explain.evidence import Evidence, Recognised
@@ -38,7 +39,7 @@ class NameOnTop:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
-        if divergence is None or spot is None or divergence.kind not in ("system", "tools"):
+        if divergence is None or spot is None or not (divergence.kind == "tools" or stands_in_system(divergence, spot)):
             return None
         was, now = spot.tokens
         label = spot.label(was)

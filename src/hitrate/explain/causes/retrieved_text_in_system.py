@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
-from hitrate.explain.causes.sections import section_of
+from hitrate.explain.causes.sections import section_of, stands_in_system
 from hitrate.explain.causes.spot import spot_of
 from hitrate.explain.causes.wording import both_sides, place, quoted
 from hitrate.explain.evidence import Evidence, Recognised
@@ -25,10 +25,12 @@ class RetrievedTextInSystem:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
-        if divergence is None or spot is None or divergence.kind != "system":
+        if divergence is None or spot is None or stands_in_system(divergence, spot) is False:
             return None
         section = section_of(spot)
         if section is None or section.kind != "retrieved":
+            return None
+        if not section.shown_by_content and spot.numbers and spot.goes_on_alike(*spot.numbers):
             return None
         return Recognised(
             confidence="certain" if section.shown_by_content else "likely",

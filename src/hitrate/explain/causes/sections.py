@@ -7,11 +7,12 @@ import re
 from typing import Literal, NamedTuple
 
 from hitrate.explain.causes.spot import Spot
+from hitrate.explain.evidence import Divergence
 
 SectionKind = Literal["state", "retrieved"]
 
 _STATE = re.compile(
-    r"to-?dos?\b|task|check-?list|\bplan\b|progress|memor|\bnotes?\b|scratch|git\b|branch|working.tree|\bfiles?\b|open.tabs"
+    r"to-?dos?\b|task|check-?list|\bplan\b|progress|memor|remember|\bnotes?\b|scratch|git\b|branch|working.tree|\bfiles?\b|open.tabs"
     r"|director|project.tree|folder|diff\b|diagnostic|\blints?\b|\bstate\b|status|inventory|\bcart\b|environment|cursor|clipboard"
     r"|selection|preferences|facts|summary|so far|recent|history|device|sensor|health|queue|calendar|inbox|skills"
     r"|aufgabe|merkliste|gedächtnis|erinnerung|notiz|zustand|fortschritt|dateien|verzeichnis|umgebung|warenkorb|zusammenfassung"
@@ -24,7 +25,7 @@ _STATE = re.compile(
 )
 
 _RETRIEVED = re.compile(
-    r"context(?!.window)|\bdoc(?:ument)?s?\b|doc_|passage|chunk|\bsources?\b|snippet|retriev|search.results?|knowledge|reference"
+    r"context(?!.(?:window|left|used|usage|length|remain|budget|size))|\bdoc(?:ument)?s?\b|doc_|passage|chunk|\bsources?\b|snippet|retriev|search.results?|knowledge|reference"
     r"|excerpt|articles?\b|citation|evidence|\brag\b|\bfaqs?\b|web.results?|grounding|examples?\b"
     r"|kontext|dokument|fundstelle|quelle|auszüge|suchergebnis|wissen|textstelle|contexte|extraits|passages|connaissances|sources"
     r"|résultats|contexto|documentos?|fragmento|fuentes|conocimiento|resultados|trechos|fontes|contesto|documenti|estratti|fonti"
@@ -56,6 +57,13 @@ _ITEM = re.compile(r"\s*(?:[-*+•·]|\d+[.)]|\[)\s?\S")
 _FIELD = re.compile(r"^\W*([^\n:：=]{2,50}?)\s*[:：=]")
 
 
+_ROLE = re.compile(
+    r"(?:<\|im_start\|>|<\|start_header_id\|>|<\|header_start\|>|<\|start\|>|<start_of_turn>|<\|turn>|<\|)"
+    r"(system|developer|user|assistant|model|tool|ipython|observation)\b|\[(SYSTEM)_PROMPT\]|<<(SYS)>>|\[(INST)\]|<｜(User|Assistant)｜>"
+)
+_SYSTEM_ROLES = ("system", "developer", "sys")
+
+
 class Section(NamedTuple):
     kind: SectionKind
     label: str
@@ -73,7 +81,7 @@ def section_of(spot: Spot) -> Section | None:
             return Section("state", _nearest(spot) or "check boxes", True)
         if _GIT.match(line) or _TREE.match(line):
             return Section("state", _nearest(spot) or "working tree", True)
-    labels = labels_of(spot.front, spot.lines[0])
+    labels = [*_of_inserted_block(spot), *labels_of(spot.front, spot.lines[0])]
     if any(_PASSAGE.match(line) for line in spot.lines) and not any(_STATE.search(label) for label in labels[:1]):
         return Section("retrieved", labels[0] if labels else "numbered passages", True)
     for label in labels:
@@ -81,6 +89,23 @@ def section_of(spot: Spot) -> Section | None:
         if retrieved or state:
             return Section("retrieved" if retrieved and not state else "state", label, False)
     return None
+
+
+def stands_in_system(divergence: Divergence, spot: Spot | None) -> bool | None:
+    """Whether a change lies in the system prompt, of a rendered prompt by the last role marker in front of it; None
+    where that marker is too far in front to be seen."""
+    if divergence.kind == "system" or spot is None or not divergence.pointer.startswith("/prompt"):
+        return divergence.kind == "system"
+    roles = ["".join(groups).lower() for groups in _ROLE.findall(spot.front)]
+    return roles[-1] in _SYSTEM_ROLES if roles else None
+
+
+def _of_inserted_block(spot: Spot) -> list[str]:
+    """Heading or label of a whole block that only one side has."""
+    sides = (side for side in (spot.now, spot.was) if side.startswith("\n") or not spot.lead.strip())
+    first_lines = (side.strip().partition("\n")[0] for side in sides)
+    matches = (_HEADING.match(line) or _LABEL.match(line) or _OPEN_TAG.match(line) for line in first_lines)
+    return [match[match.lastindex or 0] if match.re is not _OPEN_TAG else match[2] for match in matches if match]
 
 
 def labels_of(front: str, line: str) -> list[str]:

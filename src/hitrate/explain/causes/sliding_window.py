@@ -40,7 +40,7 @@ class SlidingWindow:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence = evidence.divergence
-        if divergence is None or divergence.kind in ("tools", "schema"):
+        if divergence is None or divergence.kind in ("tools", "schema") or _is_one_thought(divergence):
             return None
         shift = evidence.pair.shift
         dropped = divergence.change == "messages dropped" and _at_the_front(evidence)
@@ -66,6 +66,11 @@ def _at_the_front(evidence: Evidence) -> bool:
     divergence = evidence.divergence
     index = message_index(divergence.pointer) if divergence is not None else None
     return index is not None and (index <= _MOST_PINNED or repeats(evidence) > 0)
+
+
+def _is_one_thought(divergence: Divergence) -> bool:
+    """Whether the one item that is gone is a model's reasoning."""
+    return divergence.offset is None and len(divergence.names) == 1 and divergence.was == "type reasoning"
 
 
 def _in_text(divergence: Divergence) -> bool:

@@ -53,7 +53,8 @@ class Spot(Struct, frozen=True, kw_only=True):
     def moments(self) -> tuple[Moment, Moment] | None:
         """The times or dates that differ, None where the difference is not inside one on both sides."""
         line_was, line_now = self.lines
-        was, now = moment_at(line_was, len(self.lead)), moment_at(line_now, len(self.lead))
+        position = len(self.lead)
+        was, now = moment_at(line_was, position), moment_at(line_now, position)
         return None if was is None or now is None or was.text == now.text else (was, now)
 
     def label(self, value: str) -> str:

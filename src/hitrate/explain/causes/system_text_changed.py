@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.explain.causes.pointers import message_index
+from hitrate.explain.causes.sections import stands_in_system
 from hitrate.explain.causes.spot import spot_of
 from hitrate.explain.causes.wording import place, what_changed
 from hitrate.explain.evidence import Evidence, Recognised
@@ -25,7 +27,9 @@ class SystemTextChanged:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
-        if divergence is None or divergence.kind != "system":
+        if divergence is None or not stands_in_system(divergence, spot):
+            return None
+        if divergence.change == "role" and (message_index(divergence.pointer) or 0) > 0:
             return None
         change = what_changed(divergence, spot)
         return Recognised(

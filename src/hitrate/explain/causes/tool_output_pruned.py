@@ -38,10 +38,10 @@ class ToolOutputPruned:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
         if divergence is None or divergence.kind not in ("tool", "user", "assistant"):
             return None
-        placeholder = bool(_PLACEHOLDER.search(_near(divergence, spot)))
         shorter = _is_shorter(divergence, spot)
+        placeholder = shorter is not False and bool(_PLACEHOLDER.search(_near(divergence, spot)))
         of_tool = divergence.kind == "tool"
-        if not (placeholder and shorter is not False) and not (of_tool and shorter):
+        if not placeholder and not (of_tool and shorter):
             return None
         if not of_tool and divergence.change not in (
             "text",

@@ -15,7 +15,7 @@ _PLACES = {
     "user": "an earlier user message",
     "assistant": "an earlier assistant message",
     "tool": "an earlier tool result",
-    "image": "an earlier image",
+    "image": "an earlier message",
 }
 
 
@@ -38,7 +38,9 @@ def both_sides(spot: Spot) -> str:
     """The differing values, or, where they are longer than a line, how each side begins: `"a" became "b"`."""
     was, now = spot.lines
     start = max(0, len(spot.lead) - 24)
-    sides = [quoted(line[start:]) if line[start:] else "nothing" for line in (was, now)]
+    if was == now:  # what differs begins with the end of the line
+        was, now, start = spot.was, spot.now, 0
+    sides = [quoted(side[start:]) if side[start:] else "nothing" for side in (was, now)]
     return f"{sides[0]} became {sides[1]}"
 
 
