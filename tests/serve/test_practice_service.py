@@ -75,16 +75,13 @@ def test_each_turn_finds_the_whole_history_with_the_replies(block_size, extra):
         reply = client.call(json.dumps({"model": "practice", "messages": messages, "max_tokens": 21, **extra}).encode())
         assert reply["usage"]["prompt_tokens_details"]["cached_tokens"] == history // block_size * block_size
         # What the engine computed: the prompt, which ends with the opening of the answer, and the answer's tokens.
-        # A tool call has a mark between name and arguments more than its text.
+        # A tool call has a mark between id, name and arguments more than its text.
         message = reply["choices"][0]["message"]
-        generated = (
-            len(client.service._tokenizer.encode(message["content"]))
-            if message["content"] is not None
-            else sum(
-                len(client.service._tokenizer.encode(text)) for text in message["tool_calls"][0]["function"].values()
-            )
-            + 1
-        )
+        if message["content"] is not None:
+            texts = [message["content"]]
+        else:
+            texts = [message["tool_calls"][0]["id"], *message["tool_calls"][0]["function"].values()]
+        generated = sum(len(client.service._tokenizer.encode(text)) for text in texts) + len(texts) - 1
         history = reply["usage"]["prompt_tokens"] + generated
         messages.append(message)
 

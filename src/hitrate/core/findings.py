@@ -60,7 +60,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     cacheable_chars: int | None
     """Code points of prompt text in front that both prompts share."""
     cacheable_share: float | None
-    """Of the prompt text of `against`."""
+    """Of the prompt text of `call`."""
     lost_tokens: int | None
     """Prompt tokens, over all `calls`, that could have been served without this cause."""
     lost_usd: float | None

@@ -125,9 +125,12 @@ class Divergence(Struct, frozen=True, kw_only=True):
     """Of the segment it lies in: "tools", "schema", "system", "user", "assistant", "tool" or "image"."""
     cacheable_chars: int
     cacheable_share: float
+    """Of the prompt text of the later request."""
     value_was: str | None = None
     """The whole string or value there, where it is at most some thousand characters."""
     value_now: str | None = None
+    same_end: int = 0
+    """Code points behind the change that both strings end with: text that was sent before and stands behind it."""
     front: str = ""
     """Up to two thousand code points of the string right in front of the offset, which both prompts share."""
     names: tuple[str, ...] = ()

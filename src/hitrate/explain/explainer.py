@@ -234,8 +234,8 @@ class Explainer:
         divergence = comparison.divergence
         if divergence is None or (pair.relation not in _BREAKS and not _is_near(comparison, divergence)):
             return None
-        reusable = max(account.reusable_tokens, _tokens(before, seen, share=divergence.cacheable_share))
-        kept = (pair.kept_characters if pair.relation in _BREAKS else 0) + _same_end(divergence)
+        reusable = max(account.reusable_tokens, _tokens(None, seen, share=divergence.cacheable_share))
+        kept = (pair.kept_characters if pair.relation in _BREAKS else 0) + divergence.same_end
         kept_tokens = _tokens(None, seen, share=kept / max(1, seen.characters))
         account = _Account(reusable, min(kept_tokens, (seen.usage.prompt_tokens or kept_tokens) - reusable))
         if account.served_past(seen):
@@ -382,25 +382,9 @@ def _tokens(earlier: Seen | None, seen: Seen, characters: int = 0, *, share: flo
     return 0
 
 
-def _same_end(divergence: Divergence) -> int:
-    """Code points behind a change inside a string that both values end with."""
-    was, now, offset = divergence.value_was, divergence.value_now, divergence.offset
-    if was is None or now is None or offset is None:
-        return 0
-    was, now = was[offset:], now[offset:]
-    low, high = 0, min(len(was), len(now))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if was[-middle:] == now[-middle:]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 def _is_near(comparison: Comparison, divergence: Divergence) -> bool:
     """Whether the first prompts of two conversations are one text with something else inside its front."""
     if divergence.kind not in ("tools", "schema", "system"):
         return False
     shorter = min(comparison.before_characters, comparison.now_characters)
-    return divergence.cacheable_chars + _same_end(divergence) >= NEAR_SHARE * shorter
+    return divergence.cacheable_chars + divergence.same_end >= NEAR_SHARE * shorter

@@ -61,8 +61,10 @@ def rows(prompt):
                 ],
             },
             [
+                ("assistant", "/tool_calls/0/id", "c1"),
                 ("assistant", "/tool_calls/0/function/name", "find"),
                 ("assistant", "/tool_calls/0/function/arguments", '{"q": "a"}'),
+                ("assistant", "/tool_calls/1/id", "c2"),
                 ("assistant", "/tool_calls/1/function/name", "stop"),
                 ("assistant", "/tool_calls/1/function/arguments", '{"now":true}'),
             ],
@@ -89,7 +91,10 @@ def rows(prompt):
         ),
         ({"role": "assistant", "content": None}, [("assistant", "", "")]),
         ({"role": "assistant", "content": None, "refusal": "no"}, [("assistant", "/refusal", "no")]),
-        ({"role": "tool", "tool_call_id": "c1", "content": "12"}, [("tool", "/content", "12")]),
+        (
+                {"role": "tool", "tool_call_id": "c1", "content": "12"},
+                [("tool", "/tool_call_id", "c1"), ("tool", "/content", "12")],
+            ),
         (
             {"role": "function", "name": "find", "content": "12"},
             [("tool", "/name", "find"), ("tool", "/content", "12")],

@@ -4,9 +4,9 @@ Order: tools, response schema, messages as sent. OpenAI documents that order (to
 message: https://platform.openai.com/docs/guides/prompt-caching); chat templates of open engines put tools into or right
 after the system message, where the common prefix of two requests is found at the same place.
 
-Rendered text only: call ids, sampling parameters and cache markers are no segments. Inside a message the order is
-reasoning, content, tool calls. A tool is compact JSON with its keys in the order sent; a tool call's arguments are the
-string as sent.
+Sampling parameters and cache markers are no segments. Ids of tool calls are: many chat templates print them, and where
+one does not, an agent that keeps them loses nothing. Inside a message the order is reasoning, content, tool calls. A
+tool is compact JSON with its keys in the order sent; a tool call's arguments are the string as sent.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ class _Builder(PromptBuilder):
         members = message_object(node)
         kind = _KINDS.get(str(node.value.get("role")), "user")
         before = len(self.segments)
-        if is_text(node.value.get("name")):
-            self.add(kind, members["name"], members["name"].value)
+        for name in ("name", "tool_call_id"):
+            if is_text(node.value.get(name)):
+                self.add(kind, members[name], members[name].value)
         reasoning = next((members[name] for name in _REASONING if node.value.get(name)), None)
         if reasoning is not None:
             self.value(kind, reasoning)
@@ -71,6 +72,9 @@ class _Builder(PromptBuilder):
             self.value(kind, members["refusal"])
         if "tool_calls" in members:
             for call in members["tool_calls"].items():
+                identifier = call.get("id")
+                if identifier is not None and is_text(identifier.value):
+                    self.value(kind, identifier)
                 self.function(kind, call.get("function") or call)
         if node.value.get("function_call"):
             self.function(kind, members["function_call"])
@@ -97,7 +101,8 @@ class _Builder(PromptBuilder):
         elif payload is not None and isinstance(name, str) and _is_media(name):
             self.add("image", payload, media_text(payload.value))
         else:
-            self.add(kind, node, spans.compact(node.value))
+            unmarked = {key: value for key, value in node.value.items() if key not in self.markers_on_objects}
+            self.add(kind, node, spans.compact(unmarked))
         self.mark(members)
 
     def function(self, kind: str, node: Node) -> None:
