@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
 from hitrate.explain.evidence import Evidence, Facts, Mark, Seen
-from hitrate.explain.reachable import entries_left, longest_found, shared_characters
+from hitrate.explain.reachable import longest_found, shared_characters
 from hitrate.explain.states import HEAD_SHARE
 
 SAME_CONVERSATION = frozenset({"append", "repeat", "rewind", "branch"})
@@ -86,22 +86,30 @@ def lost_in_conversation(evidence: Evidence) -> int | None:
 def tokens_in_reach(evidence: Evidence) -> int:
     """Tokens of the longest entry that earlier calls left inside the shared text and that this call looks at."""
     call, before, facts = evidence.call, evidence.before, evidence.facts
-    if before is None:
+    if before is None or not call.characters:
         return 0
-    entries = entries_left(evidence)
-    if facts.exact_at_breakpoints:
-        ends = [Mark(one.blocks, one.characters) for one in (*evidence.earlier, before) if one.answered]
-        entries += [end for end in ends if end.characters <= shared_characters(evidence)]
-        found = max(entries, key=lambda entry: entry.characters, default=None)
-    else:
-        found = longest_found(call.marks, entries, facts.look_back)
-    if found is None or not call.characters:
-        return 0
-    left = left_by(before, facts)
-    whole = found.characters == (before.marks[-1].characters if facts.requires_marks else before.characters)
-    if whole and left is not None:
+    shared = shared_characters(evidence)
+    newest = _entries_of(before, facts)[-1:]
+    found = _found(call, [entry for entry in newest if entry.characters <= shared], facts)
+    if found is not None and (left := left_by(before, facts)) is not None:
         return left
-    return (call.usage.prompt_tokens or 0) * found.characters // call.characters
+    entries = [entry for one in (*evidence.earlier, before) for entry in _entries_of(one, facts)]
+    found = _found(call, [entry for entry in entries if entry.characters <= shared], facts)
+    return 0 if found is None else (call.usage.prompt_tokens or 0) * found.characters // call.characters
+
+
+def _entries_of(call: Seen, facts: Facts) -> tuple[Mark, ...]:
+    """Where the entries end that an answered call leaves: at its markers and, by the exact rule, at its own end."""
+    if not call.answered:
+        return ()
+    own_end = (Mark(call.blocks, call.characters),) if facts.exact_at_breakpoints else ()
+    return (*call.marks, *own_end)
+
+
+def _found(call: Seen, entries: Sequence[Mark], facts: Facts) -> Mark | None:
+    if facts.exact_at_breakpoints:
+        return max(entries, key=lambda entry: entry.characters, default=None)
+    return longest_found(call.marks, entries, facts.look_back)
 
 
 def served_nothing(call: Seen) -> bool:
