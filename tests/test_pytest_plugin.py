@@ -73,6 +73,8 @@ def test_rendered_prompts():
         return HANDBOOK + "".join(f"\nUser: question {number}\nAgent: answer" for number in range(turn + 1))
 
     assert_prefix_stable(render)
+    with pytest.raises(AssertionError, match='call 1 against 0 · /prompt, character 0 · "9:14 Uhr. You are'):
+        assert_prefix_stable(*(f"{9 + turn}:14 Uhr. {render(turn)}" for turn in range(2)))
     with pytest.raises(AssertionError, match="/prompt, character 1"):
         assert_prefix_stable(lambda turn: f"{10 + turn}:14 Uhr. {render(turn)}")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -43,6 +44,8 @@ def assert_prefix_stable(
     prepared = [_prepared(body) for body in bodies]
     if dialect is None and all(is_prompt for _, is_prompt in prepared):
         dialect = "llamacpp-completion"
+    if nothing := _nothing_shared([body["prompt"] for body, is_prompt in prepared if is_prompt]):
+        raise AssertionError(nothing)
     report = explain_bodies([body for body, _ in prepared], dialect)
     found = breaks(report, frozenset(allow))
     if found:
@@ -59,7 +62,7 @@ def _bodies(requests: tuple[Any, ...], turns: int | Iterable[Any]) -> list[Body]
     return list(requests[0])
 
 
-def _prepared(body: Body) -> tuple[Body, bool]:
+def _prepared(body: Body) -> tuple[Any, bool]:
     """The request, and whether it was made of a bare prompt."""
     if isinstance(body, str):
         try:
@@ -69,6 +72,17 @@ def _prepared(body: Body) -> tuple[Body, bool]:
         if not is_request:
             return {"prompt": body}, True
     return body, False
+
+
+def _nothing_shared(prompts: list[str]) -> str | None:
+    """Bare prompts that part at their first character look like two conversations, and are given as one."""
+    from hitrate.explain.visible import visible
+
+    for number, (was, now) in enumerate(pairwise(prompts), 1):
+        if was and was[:1] != now[:1]:
+            sides = f'"{visible(was[:40])}" became "{visible(now[:40])}"'
+            return f"the prefix is not stable\ncall {number} against {number - 1} · /prompt, character 0 · {sides}"
+    return None
 
 
 def _told(found: list[Any]) -> str:

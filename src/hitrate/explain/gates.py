@@ -126,17 +126,17 @@ def _no_breaks(report: ExplainReport, allow: Collection[str], describe: Callable
 def _lost_usd(report: ExplainReport, most: float, allow: Collection[str]) -> Gate:
     """The sum of what is known is a lower bound: it can be too much, and be enough only where nothing is left out."""
     waterfall = report.waterfall
-    seen, stated = waterfall.lost_usd, f"a loss of at most ${most:.4g}"
+    seen, stated = waterfall.lost_usd, f"a loss of at most ${_usd(most)}"
     outcome: Outcome = "not checked"
     if seen is None:
         text = f"could not check {stated}: no amount is known, for want of prices or reported tokens"
     else:
         seen = max(0.0, seen - sum(one.lost_usd or 0.0 for one in report.findings if one.cause in allow))
         outcome = "failed" if seen > most else "not checked" if waterfall.unpriced_calls else "held"
-        text = f"${seen:.4g} lost, expected at most ${most:.4g}"
+        text = f"${_usd(seen)} lost, expected at most ${_usd(most)}"
         if outcome == "not checked":
             left_out = f"{waterfall.unpriced_calls:,} of {_calls(report.calls)}"
-            text = f"could not check {stated}: ${seen:.4g} is known, of {left_out} it is not"
+            text = f"could not check {stated}: ${_usd(seen)} is known, of {left_out} it is not"
     return Gate(expectation="max-lost-usd", outcome=outcome, stated=most, seen=seen, text=text)
 
 
@@ -147,6 +147,10 @@ def _percent(rate: float, *, below: float | None = None) -> str:
         if below is None or rate >= below or float(text) < 100 * below:
             return text
     return text
+
+
+def _usd(amount: float) -> str:
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.6f}".rstrip("0").rstrip(".")
 
 
 def _calls(calls: int) -> str:

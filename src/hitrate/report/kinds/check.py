@@ -13,11 +13,17 @@ TYPE = CheckReport
 
 MOST_FINDINGS_SHOWN = 10
 
+
+def _figure(value: float) -> str:
+    """A share, a number of breaks or an amount."""
+    return f"{value:,.6f}".rstrip("0").rstrip(".")
+
+
 GATES = (
     Column(key="expectation", header="expectation"),
     Column(key="outcome", header="outcome"),
-    Column(key="stated", header="stated", show=lambda value: f"{value:.6g}"),
-    Column(key="seen", header="seen", show=lambda value: f"{value:.6g}"),
+    Column(key="stated", header="stated", show=_figure),
+    Column(key="seen", header="seen", show=_figure),
 )
 
 
