@@ -15,6 +15,7 @@ def turns(*hosts, cached=(0, 0, 0, 0), facts=UNKNOWN, **more):
         (turns("DeepInfra", "Novita"), "likely", "DeepInfra", "Novita"),
         (turns("a", "a", "b", cached=(0, 1990, 0)), "certain", "a", "b"),
         (turns("a", "a", "b", cached=(0, 0, 0)), "likely", "a", "b"),
+        (turns("a", "b", relation="opening", alone=True), "likely", "a", "b"),
         (turns("a", "b", "b", "a", cached=(0, 0, 2040, 0)), "certain", "b", "a"),
     ],
 )
@@ -37,7 +38,14 @@ NO_FINDING = {
     "not told": turns(None, None),
     "told only now": turns(None, "a"),
     "served": turns("a", "b", cached=(0, 1990)),
-    "another conversation": turns("a", "b", relation="opening", alone=True),
+    "another conversation with another model": evidence(
+        call(0, 2000, 0, host="a", key={"/model": '"x"'}),
+        call(1, 2000, 0, host="b", key={"/model": '"y"'}),
+        relation="opening",
+        alone=True,
+        facts=UNKNOWN,
+    ),
+    "another conversation on the same host": turns("a", "a", relation="opening", alone=True),
     "nothing reported": turns("a", "b", cached=(None, None)),
     "the text was changed": turns("a", "b", relation="rewrite", divergence=A_CHANGE),
     "nothing was left to be read": turns("a", "b", facts=CLAUDE, reusable=0),

@@ -7,7 +7,7 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.evidence import Evidence, Recognised, Seen
 from hitrate.explain.ruled_out import ruled_out
-from hitrate.explain.signs import lost_in_conversation, steps, warm_by_time, was_hit
+from hitrate.explain.signs import lost_in_reach, steps, warm_by_time, was_hit
 
 
 class HostChanged:
@@ -24,7 +24,9 @@ class HostChanged:
         before, call = evidence.before, evidence.call
         if before is None or (was := _host(before)) is None or (now := _host(call)) is None or was == now:
             return None
-        if lost_in_conversation(evidence) is None or warm_by_time(evidence):
+        if lost_in_reach(evidence) is None or warm_by_time(evidence):
+            return None
+        if evidence.pair.relation == "opening" and before.key != call.key:
             return None
         knob = evidence.facts.affinity_knob
         hint = f"send {knob} with one value per conversation" if knob else "pin the conversation to one of them"
