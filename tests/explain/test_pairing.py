@@ -142,6 +142,15 @@ def test_a_first_call_that_failed_leaves_nothing_to_compare_with():
     assert log.add(*SECOND).against == 1
 
 
+def test_a_retry_of_a_first_call_has_what_other_conversations_left():
+    log = Log()
+    log.add(*FIRST)
+    other = [*HEAD, "u Where is my container?"]
+    failed, again = log.add(*other, answered=False), log.add(*other)
+    assert (again.relation, again.against, again.shared_parts, again.retry_of) == ("opening", 0, 3, 1)
+    assert again.conversation == failed.conversation == 1
+
+
 def test_agents_that_take_turns_under_one_session_name_are_kept_apart():
     log = Log()
     other = ["s You sort waste.", "u Where does glass go?"]
@@ -243,6 +252,16 @@ def test_a_question_that_two_tenants_share_does_not_make_them_one(rhymes):
     assert (pair.relation, pair.conversation) == ("first", 1)
     after = log.add("s " + LONG, "u Hello", "a Hello, too.", "u Where is my order?")
     assert (after.relation, after.against, after.conversation) == ("append", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("system", "relation"), [("s " + "Reply in rhymes. " * 18, "opening"), ("s 9:14 " + LONG, "rewrite")]
+)
+def test_the_same_question_under_other_instructions_is_another_conversation(system, relation):
+    log = Log(texts=True)
+    log.add("t search", "s " + LONG, "u Where is my order?")
+    pair = log.add("t search", system, "u Where is my order?")
+    assert (pair.relation, pair.against) == (relation, 0)
 
 
 def test_the_head_nearest_in_length_is_chosen():

@@ -79,9 +79,10 @@ class KnownCalls:
         return [call for call in found if call is not None]
 
     def answered_for(self, call: int) -> int | None:
-        """The call itself, or, where it was not answered, the answered one that it was compared with."""
-        found = call if self.answered[call] else self.against[call]
-        return found if found >= 0 else None
+        """The call itself, or, where it was not answered, the answered one of its conversation that it continues."""
+        if self.answered[call]:
+            return call
+        return self.against[call] if self.against[call] >= 0 and self.relations[call] != "opening" else None
 
     def tip(self, conversation: int) -> Tip | None:
         """The newest answered call of a conversation; None where there is none or it was forgotten."""

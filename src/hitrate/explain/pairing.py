@@ -130,7 +130,7 @@ class Pairing:
         """A prompt that repeats or continues the prompt of the call `front`.
 
         Where that call was not answered, the prompt is compared with the answered one before it and relates to it as
-        the failed call did: a break stays a break when it is sent again.
+        the failed call did: a break stays a break when it is sent again. With none before it the prompt is a start.
         """
         known = self._known
         same = known.tree.depth_of(front) == len(prompt.digests)
@@ -138,7 +138,7 @@ class Pairing:
         conversation = self._conversation_behind(seen, prompt, front)
         against = known.answered_for(front)
         if against is None:
-            return _Found("first", None, conversation, retry_of=retry_of)
+            return self._start(seen, prompt, walk)._replace(conversation=conversation, retry_of=retry_of)
         if known.tree.is_front(against, walk):
             relation: Relation = "repeat" if same else "append"
             return _Found(relation, against, conversation, known.tree.depth_of(against), retry_of=retry_of)
@@ -221,7 +221,8 @@ class Pairing:
         tip = known.tip(known.conversations[call])
         if tip is not None and tip.call == call and heads_alike(prompt, tip.prompt):
             texts = self._texts(seen, call)
-            return texts is None or alike(texts.was()[0], texts.now()[0])
+            if texts is None or alike(texts.was()[0], texts.now()[0]):
+                return True
         messages = was[len(head) :]
         rest = set(messages).difference(known.common)
         if any(part.kind in REPLY_KINDS and part.digest in rest for part in prompt.parts[prompt.head :]):
@@ -244,7 +245,7 @@ class Pairing:
         if known.tree.is_front(in_common, walk):
             return self._carried_on(seen, prompt, walk, in_common)
         if call is None:
-            return None
+            return self._start(seen, prompt, walk)._replace(conversation=known.conversations[in_common])
         was = known.tree.digests_of(call)
         shared = common_front(was, prompt.digests)
         if shared == len(was):
@@ -268,8 +269,9 @@ class Pairing:
             front = next(fronts, None) if len(prompt.digests) <= len(was) else None
             if front is not None:  # the same question behind another answer to the one before
                 return self._carried_on(seen, prompt, walk, front)
-            begins = not prompt.has_replies(prompt.head) and len(prompt.digests) - prompt.head < len(was) - head
-            return None if begins and not same_head else _Found("rewrite", call, conversation, shared, kept)
+            if not same_head and self._begins_anew(prompt, len(was) - head, shared, texts):
+                return None
+            return _Found("rewrite", call, conversation, shared, kept)
         if not same_head:
             return None
         if tip is not None and is_replayed(prompt, tip.prompt, shared, texts):
@@ -283,6 +285,17 @@ class Pairing:
         if in_session or shared >= known.openings[known.conversations[call]]:
             return _Found("branch", call, conversation, shared)
         return self._start(seen, prompt, walk)  # both begin with the same examples, or the same question
+
+    def _begins_anew(self, prompt: Prompt, messages: int, shared: int, texts: Texts | None) -> bool:
+        """Whether a prompt with another head starts a conversation that only asks the same: the earlier prompt has more
+        `messages`, or other instructions altogether."""
+        if prompt.has_replies(prompt.head):
+            return False
+        if len(prompt.digests) - prompt.head < messages:
+            return True
+        if texts is None or prompt.parts[shared].kind != "system":
+            return False
+        return not alike(texts.was()[shared], texts.now()[shared])
 
     def _texts(self, seen: Seen, call: int) -> Texts | None:
         return None if self._texts_of is None else Texts(self._texts_of, seen.index, self._known.indexes[call])
