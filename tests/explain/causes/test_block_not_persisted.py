@@ -34,11 +34,12 @@ def test_text_around_the_question(was, now, gone):
     [
         (f"{ASK}\n", ASK, "user", "text-form-changed"),
         (ASK, "The spring test fails. Find out why.", "user", "history-edited"),
-        (f"{ENVIRONMENT.replace('tide', 'ebb')}\n{ASK}", f"{ENVIRONMENT}\n{ASK}", "user", "history-edited"),
+        (f"{ENVIRONMENT.replace('tide', 'ebb')}\n{ASK}", f"{ENVIRONMENT}\n{ASK}", "user", BLOCK),
+        (f"{ENVIRONMENT}\n{ASK}", f"{ENVIRONMENT}\nThe ebb test fails.", "user", "history-edited"),
         ("A long result. " * 20 + "End.", "A long result. " * 20, "tool", "tool-output-pruned"),
         ("<think>hm</think>Yes.", "Yes.", "assistant", "reasoning-not-replayed"),
         ("<hint>look at the tides</hint>", "Look at the moon.", "user", BLOCK),
-        ("<hint>look at the tides</hint>", "<hint>look at the moon</hint>", "user", "history-edited"),
+        ("<hint>look at the tides</hint>", "<hint>look at the moon</hint>", "user", BLOCK),
         ("<t>09:13:53</t> Go.", "<t>09:14:07</t> Go.", "user", "clock-in-prefix"),
     ],
 )

@@ -34,6 +34,8 @@ CLOCK, DATE = "clock-in-prefix", "date-rollover"
         ("Index refreshed 3 minutes ago", "Index refreshed 4 minutes ago", 60),
         ("Index zuletzt vor 3 Minuten erneuert", "Index zuletzt vor 4 Minuten erneuert", 60),
         ("3分前に更新", "4分前に更新", 60),
+        ("Sono le ore 9.13 a Roma.", "Sono le ore 9.14 a Roma.", 60),
+        ("Klokken er nå kl. 9.13", "Klokken er nå kl. 9.14", 60),
         ("11/03/2026 14:43:53 IST", "11/03/2026 14:44:07 IST", 14),
     ],
 )

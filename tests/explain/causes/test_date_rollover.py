@@ -30,6 +30,9 @@ MIDNIGHT = 1_773_187_227.0
         ("आज 10 मार्च 2026 है", "आज 11 मार्च 2026 है"),
         ("Bugün 10 Mart 2026", "Bugün 11 Mart 2026"),
         ("snapshot 20260310", "snapshot 20260311"),
+        ("Dnes je úterý 10. března 2026", "Dnes je středa 11. března 2026"),
+        ("Σήμερα Τρίτη 10 Μαρτίου 2026", "Σήμερα Τετάρτη 11 Μαρτίου 2026"),
+        ("Tuesday, 10 March", "Wednesday, 11 March"),
     ],
 )
 def test_a_day_passed_within_the_lifetime(was, now):

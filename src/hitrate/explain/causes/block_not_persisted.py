@@ -6,8 +6,9 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.explain.causes.sections import open_tags
 from hitrate.explain.causes.spot import spot_of
-from hitrate.explain.causes.wording import change_in_words, place, quoted
+from hitrate.explain.causes.wording import change_in_words, place, quoted, what_changed
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
@@ -42,14 +43,19 @@ class BlockNotPersisted:
         if divergence is None or divergence.kind not in ("user", "assistant", "tool"):
             return None
         found = _block(evidence, divergence)
-        if found is None:
+        if found is not None:
+            block, gone = found
+            sure = bool(_BLOCK.match(block)) and divergence.change in _AT_AN_END
+            what = f"A block of text {'is missing' if gone else 'is new'} in {place(divergence)}: "
+            what += quoted(block) if block else change_in_words(divergence)
+        elif (tag := _tag_rendered_anew(divergence)) is not None:
+            sure, what = False, f"The block {quoted(tag)} in {place(divergence)} was rendered anew: "
+            what += what_changed(divergence, spot_of(divergence))
+        else:
             return None
-        block, gone = found
-        what = "is missing" if gone else "is new"
         return Recognised(
-            confidence="certain" if _BLOCK.match(block) and divergence.change in _AT_AN_END else "likely",
-            summary=f"A block of text {what} in {place(divergence)}: "
-            f"{quoted(block) if block else change_in_words(divergence)}.",
+            confidence="certain" if sure else "likely",
+            summary=f"{what}.",
             advice="Store the block with the message and send both again unchanged, or send it as a last message of "
             "its own that is not expected to be reused, with the cache point in front of it.",
             ruled_out=(*ruled_out(evidence), "an edit of the message: the rest of its text is unchanged"),
@@ -80,6 +86,14 @@ def _block(evidence: Evidence, divergence: Divergence) -> tuple[str, bool] | Non
         if len(block) >= 12 and longer.endswith(shorter) and (_BLOCK.match(block) or not spot.front):
             return block, gone
     return None
+
+
+def _tag_rendered_anew(divergence: Divergence) -> str | None:
+    """The tag around text of a user message that became other text."""
+    spot = spot_of(divergence)
+    if spot is None or divergence.kind != "user" or divergence.change not in ("text", "replaced", "shortened"):
+        return None
+    return next(iter(open_tags(spot.front)), None)
 
 
 def _was_last(evidence: Evidence) -> bool:

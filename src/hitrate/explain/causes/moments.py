@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hitrate.explain.causes.calendar_words import MONTHS, SHORT_WEEKDAYS, WEEKDAYS, day_number, year_of
 
@@ -57,6 +59,7 @@ _TIMES = tuple(
         r"\s?(?:(?P<s>\d{1,2})\s?[秒초])?",
         r"(?<![\d.,])(?P<h>\d{1,2})\s?(?:h|u|uhr)\s?(?P<m>\d\d)(?:\s?(?:m|min)\s?(?P<s>\d\d)s?)?(?!\w)",
         r"(?<![\d.,])(?P<h>\d{1,2})\.(?P<m>\d\d)(?:\.(?P<s>\d\d))?\s?(?:uhr\b|klo\b)",
+        r"\b(?:klo?\.?|ore|alle)\s(?P<h>\d{1,2})\.(?P<m>\d\d)(?:\.(?P<s>\d\d))?(?!\d)",
         r"(?<![\d.,:])(?P<h>\d{1,2})\s?(?P<ap>[ap]\.?m\b\.?)",
         r"(?<=\d{8}T)(?P<h>\d\d)(?P<m>\d\d)(?P<s>\d\d)(?:Z|[+-]\d{4})?(?!\d)",
     )
@@ -134,19 +137,18 @@ def moment_at(line: str, position: int) -> Moment | None:
     around = line[start : position + _LONGEST]
     found = [moment for moment in moments(around) if moment.start <= position - start <= moment.end]
     inside = [moment for moment in found if position - start < moment.end]
-    return next(iter(inside or found), None)
+    best = next(iter(inside or found), None)
+    return None if best is None else replace(best, start=best.start + start, end=best.end + start)
 
 
 def days_between(was: Moment, now: Moment) -> int | None:
     """Days from one date to the other, None where that cannot be told. A date without a year is read as the next such
     day, a weekday without a date as the next such weekday."""
     if was.dates and now.dates:
-        apart = [
-            days
-            for reading_was, reading_now in zip(was.dates, now.dates, strict=False)
-            if (days := _apart(reading_was, reading_now)) is not None
-        ]
-        return min(apart, key=lambda days: (days < 0, abs(days))) if apart else None
+        alike = len(was.dates) == len(now.dates)  # else one of them can be meant in one way only
+        pairs = zip(was.dates, now.dates, strict=True) if alike else product(was.dates, now.dates)
+        apart = [_apart(reading_was, reading_now) for reading_was, reading_now in pairs]
+        return min(apart, key=lambda days: (days < 0, abs(days)))
     if was.weekday is not None and now.weekday is not None:
         return (now.weekday - was.weekday) % 7
     return None
@@ -176,7 +178,7 @@ def near(moment: Moment, at: float, days: float = 2.0) -> bool:
     )
 
 
-def _apart(was: Date, now: Date) -> int | None:
+def _apart(was: Date, now: Date) -> int:
     if was[0] is None or now[0] is None:
         days = day_number(2001, now[1], now[2]) - day_number(2001, was[1], was[2])
         return days % 365
@@ -305,14 +307,4 @@ def _with_short_weekday(moment: Moment, line: str) -> Moment:
             start = match.start()
         elif match.start() >= end and re.fullmatch(r"\s?[(（,]\s?", line[end : match.start()]):
             end = match.end()
-    if (start, end) == (moment.start, moment.end):
-        return moment
-    return Moment(
-        start=start,
-        end=end,
-        text=line[start:end],
-        seconds=moment.seconds,
-        step_s=moment.step_s,
-        dates=moment.dates,
-        weekday=moment.weekday,
-    )
+    return replace(moment, start=start, end=end, text=line[start:end])

@@ -126,7 +126,7 @@ def labels_of(front: str, line: str) -> list[str]:
         elif label and not label_seen and not _left([*lines[len(lines) - number :], line]):
             found.append(label[1].strip())
             label_seen = True
-    return found + _open_tags(front)
+    return found + open_tags(front)
 
 
 def _left(behind: list[str]) -> bool:
@@ -142,7 +142,8 @@ def _left(behind: list[str]) -> bool:
     return False
 
 
-def _open_tags(front: str) -> list[str]:
+def open_tags(front: str) -> list[str]:
+    """Names of the tags that are open at the end of `front`, the innermost first."""
     opened: list[str] = []
     for closing, name, empty in _OPEN_TAG.findall(front):
         if closing and name in opened:

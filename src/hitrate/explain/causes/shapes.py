@@ -46,7 +46,8 @@ def random_kind(token: str) -> str | None:
             return "long number"
         if len(run) >= 6 and len(_SWITCH.findall(run)) >= 2:
             return "random characters"
-        if len(run) >= 16 and len(_CASE_SWITCH.findall(run)) >= 6:
+        switches = len(_CASE_SWITCH.findall(run))
+        if len(run) >= 16 and (2 * switches >= len(run) or (switches >= 4 and any(map(str.isdecimal, run)))):
             return "random characters"
     return None
 

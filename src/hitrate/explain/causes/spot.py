@@ -19,6 +19,9 @@ _NUMBER_BEFORE = re.compile(r"(?:(?<![\w.,])[-+])?\d[\d.,'_\u00a0\u202f]*\Z")
 _NUMBER_AFTER = re.compile(r"(?:[\d.,'_\u00a0\u202f]*\d)?")
 
 
+_WORD_BEFORE_DATE = re.compile(r"[^\W\d_]{1,14}[.,]?\s(?=\d)")
+
+
 class Spot(Struct, frozen=True, kw_only=True):
     """`front` is what both texts share in front of the difference; `was` and `now` start at it."""
 
@@ -55,6 +58,8 @@ class Spot(Struct, frozen=True, kw_only=True):
         line_was, line_now = self.lines
         position = len(self.lead)
         was, now = moment_at(line_was, position), moment_at(line_now, position)
+        if was is None and now is None:
+            was, now = _date_behind_a_word(line_was, position), _date_behind_a_word(line_now, position)
         return None if was is None or now is None or was.text == now.text else (was, now)
 
     def label(self, value: str) -> str:
@@ -86,6 +91,13 @@ def spot_of(divergence: Divergence | None) -> Spot | None:
         was = divergence.value_was[divergence.offset :]
         now = divergence.value_now[divergence.offset :]
     return Spot(front=front, was=was, now=now)
+
+
+def _date_behind_a_word(line: str, position: int) -> Moment | None:
+    """The date right behind the word at `position`: a weekday in a language whose names are not known here."""
+    word = _WORD_BEFORE_DATE.match(line, position)
+    found = moment_at(line, word.end()) if word else None
+    return found if found is not None and found.dates and word is not None and found.start == word.end() else None
 
 
 def _matched(pattern: re.Pattern[str], text: str) -> str:
