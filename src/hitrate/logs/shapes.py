@@ -77,7 +77,7 @@ def _problems(body: dict[str, Any], pointer: str) -> Iterator[str]:
         yield f"{pointer}/model is {kind(model)}, expected a string"
     for name in ("messages", "contents"):
         if name in body:
-            yield from _message_problems(body[name], f"{pointer}/{name}")
+            yield from message_problems(body[name], f"{pointer}/{name}")
     tools = body.get("tools")
     if tools is not None and not isinstance(tools, list):
         yield f"{pointer}/tools is {kind(tools)}, expected an array"
@@ -88,7 +88,8 @@ def _problems(body: dict[str, Any], pointer: str) -> Iterator[str]:
         yield f"{pointer}/input is {kind(body['input'])}, expected a string or an array"
 
 
-def _message_problems(messages: Any, pointer: str) -> Iterator[str]:
+def message_problems(messages: Any, pointer: str) -> Iterator[str]:
+    """Why these are no messages of chat, Messages, Converse or Gemini."""
     if not isinstance(messages, list):
         yield f"{pointer} is {kind(messages)}, expected an array"
         return

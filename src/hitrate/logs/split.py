@@ -20,7 +20,7 @@ from hitrate.core.layout import Layouts
 from hitrate.core.recent import Recent
 from hitrate.logs.lines import DEEPEST, is_too_deep
 from hitrate.logs.pairs import Body, request_in
-from hitrate.logs.shapes import body_problems, guess_dialect
+from hitrate.logs.shapes import body_problems, guess_dialect, message_problems
 
 _LISTS = ("messages", "contents", "input")
 """Members of a body that hold its messages; the body is cut at the first that is there."""
@@ -35,6 +35,12 @@ be lost than a remark on the second."""
 _BODIES_REMEMBERED = 128
 _LONGEST_REMEMBERED = 1 << 16
 """Bytes around the messages of a body, tools and all, that are remembered as they stand."""
+
+_LARGE = ("tools", "system", "instructions", "systemInstruction", "toolConfig")
+"""Members that are alike in many bodies which otherwise differ, say by the id of a request."""
+
+_LARGE_BYTES = 256
+_MEMBERS_REMEMBERED = 1 << 10
 
 _DEEPEST_PIECE = DEEPEST - 8
 """Levels in a piece that are certain to be few enough in the line."""
@@ -62,6 +68,7 @@ class Splitter:
         self._lists = {name: Layouts() for name in _LISTS}
         self._messages: dict[str, Recent[int, str]] = {name: Recent(_REMEMBERED) for name in _LISTS}
         self._grown: dict[str, Grown[frozenset[str]]] = {name: Grown() for name in _LISTS}
+        self._members: Recent[int, str] = Recent(_MEMBERS_REMEMBERED)
         self._around: Recent[bytes, _Around] = Recent(_BODIES_REMEMBERED)
 
     def split(self, data: bytes) -> tuple[dict[str, Any], Body] | None:
@@ -106,16 +113,52 @@ class Splitter:
     def _read_around(self, data: bytes, name: str) -> _Around | None:
         around = self._around.get(data)
         if around is None:
-            members = _plain(data)
+            large = self._large_members(data)
+            if large is None:
+                return None
+            data_left, wires = large
+            members = _plain(data_left)
             if not isinstance(members, dict) or members.get(name) != _STAND_IN:
                 return None
-            alone = {**members, name: []}
+            alone = {**members, **dict.fromkeys(wires), name: []}
             if body_problems(alone):
                 return None
-            around = _Around(members, guess_dialect(alone))
+            dialect = guess_dialect(alone)
+            if dialect == "openai-chat" and "anthropic-messages" in wires.values():
+                dialect = "anthropic-messages"
+            around = _Around(members, dialect)
             if len(data) <= _LONGEST_REMEMBERED:
                 self._around.put(data, around)
         return around
+
+    def _large_members(self, data: bytes) -> tuple[bytes, dict[str, str]] | None:
+        """A body with stand-ins for large members that are in order, and the wires those could be for.
+
+        Only where nothing is left of the body that was not seen, as a member given twice; else it stays as it is.
+        """
+        try:
+            members = _raw_members(data)
+        except _NOT_JSON:
+            return None
+        large = [name for name in _LARGE if name in members and len(bytes(members[name])) >= _LARGE_BYTES]
+        colon = data.find(b":")
+        compact = data[colon + 1 : colon + 2] != b" "
+        if not large or _joined(members, compact) != data:
+            return data, {}
+        wires = {}
+        for name in large:
+            raw = bytes(members[name])
+            key = hash((name, raw))
+            wire = self._members.get(key)
+            if wire is None:
+                value = _plain(raw)
+                if value is _ODD or body_problems({"messages": [], name: value}):
+                    return data, {}
+                wire = guess_dialect({"messages": [], name: value}) or ""
+                self._members.put(key, wire)
+            wires[name] = wire
+            members[name] = msgspec.Raw(_STAND_IN_JSON)
+        return _joined(members, compact), wires
 
     def _wires(self, name: str, data: bytes, start: int, end: int) -> frozenset[str] | None:
         """The wires that the messages could be for, each by itself; None where one of them is not in order."""
@@ -147,9 +190,15 @@ def _wire(name: str, message: Any) -> str | None:
     """The wire a message could be for, None where it is no message."""
     if isinstance(message, dict) and isinstance(message.get("role"), str) and isinstance(message.get("content"), str):
         return "openai-chat"
-    if body_problems({name: [message]}):
+    if name != "input" and any(message_problems([message], "")):
         return None
     return guess_dialect({name: [message]}) or ""
+
+
+def _joined(members: dict[str, msgspec.Raw], compact: bool) -> bytes:
+    """An object as writers without or with white space write it."""
+    comma, colon = (b",", b'":') if compact else (b", ", b'": ')
+    return b"{" + comma.join(b'"' + name.encode() + colon + bytes(raw) for name, raw in members.items()) + b"}"
 
 
 class _Odd(ValueError):

@@ -18,7 +18,11 @@ _MEDIA = ("image", "document", "video", "audio")
 
 def canonical(body: bytes) -> CanonicalPrompt:
     """The prompt of a request body. ValueError, one line, with line and column or the JSON pointer at fault."""
-    root = request_object(body, "messages", _EXAMPLE)
+    return prompt_of(request_object(body, "messages", _EXAMPLE))
+
+
+def prompt_of(root: Node) -> CanonicalPrompt:
+    """The same of a body that was read already, with an array of messages."""
     members = root.members()
     builder = _Builder()
     tools = members["toolConfig"].get("tools") if "toolConfig" in members else None

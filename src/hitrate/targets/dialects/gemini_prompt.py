@@ -24,7 +24,11 @@ _SCHEMAS = ("responseSchema", "responseJsonSchema", "_responseJsonSchema")
 
 def canonical(body: bytes) -> CanonicalPrompt:
     """The prompt of a request body. ValueError, one line, with line and column or the JSON pointer at fault."""
-    root = request_object(body, "contents", _EXAMPLE)
+    return prompt_of(request_object(body, "contents", _EXAMPLE))
+
+
+def prompt_of(root: Node) -> CanonicalPrompt:
+    """The same of a body that was read already, with an array of messages."""
     builder = _Builder()
     for tool in _list(root, "tools"):
         builder.tools(tool)

@@ -34,7 +34,11 @@ _KINDS = {
 
 def canonical(body: bytes) -> CanonicalPrompt:
     """The prompt of a request body. ValueError, one line, with line and column or the JSON pointer at fault."""
-    root = request_object(body, "messages", '{"model": ..., "messages": [...]}')
+    return prompt_of(request_object(body, "messages", '{"model": ..., "messages": [...]}'))
+
+
+def prompt_of(root: Node) -> CanonicalPrompt:
+    """The same of a body that was read already, with an array of messages."""
     members = root.members()
     builder = _Builder()
     for name in ("tools", "functions"):

@@ -26,7 +26,11 @@ _MEDIA = {"input_image": ("image_url", "file_id"), "input_file": ("file_data", "
 
 def canonical(body: bytes) -> CanonicalPrompt:
     """The prompt of a request body. ValueError, one line, with line and column or the JSON pointer at fault."""
-    root = spans.parse(spans.decode_text(body))
+    return prompt_of(spans.parse(spans.decode_text(body)))
+
+
+def prompt_of(root: Node) -> CanonicalPrompt:
+    """The same of a body that was read already."""
     if not isinstance(root.value, dict):
         raise ValueError("the request body is not a JSON object")
     members = root.members()

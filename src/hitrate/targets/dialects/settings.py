@@ -72,7 +72,7 @@ _KEY_OF = {
 }
 """Members that separate cache entries on one wire only. A stored prompt of the Responses wire stands in `prompt`."""
 
-_NEUTRAL = _words("""
+NEUTRAL = _words("""
     temperature top_p topP top_k topK top_a min_p typical_p tfs_z max_tokens max_completion_tokens max_output_tokens
     maxOutputTokens maxTokens max_new_tokens min_tokens n_predict max_tool_calls n best_of seed stop stop_sequences
     stopSequences stop_token_ids include_stop_str_in_output ignore_eos stream stream_options incremental_output
@@ -166,7 +166,7 @@ def _kind(pointer: str, dialect: str) -> str:
     name = tokens[2] if tokens[1] in _SAMPLING_OBJECTS and len(tokens) > 2 else tokens[1]
     if name in _KEY:
         return "key"
-    return "neutral" if name in _NEUTRAL else "other"
+    return "neutral" if name in NEUTRAL else "other"
 
 
 def _value(value: Any) -> str:

@@ -11,7 +11,9 @@ as its only message.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,11 +23,13 @@ from hitrate.core.grown import Grown
 from hitrate.core.layout import Layouts
 from hitrate.core.prompt import CanonicalPrompt, Part, Setting, Sketch
 from hitrate.core.recent import Recent
+from hitrate.core.spans import Node
 from hitrate.targets.dialects import dialect as dialect_named
-from hitrate.targets.dialects.interface import Dialect
+from hitrate.targets.dialects.decoded_node import DecodedNode
+from hitrate.targets.dialects.prompt_builder import AFFINITY_KNOBS
 from hitrate.targets.dialects.prompt_parts import parts_of, segments_of_parts, text_part, with_marks
 from hitrate.targets.dialects.rendered_parts import rendered_parts, rendered_pieces
-from hitrate.targets.dialects.settings import header_settings, settings_of
+from hitrate.targets.dialects.settings import NEUTRAL, header_settings, settings_of
 
 REMEMBERED = 1 << 15
 """Parts that are kept in mind at least, and half the number that are at most: some 25 MB."""
@@ -51,6 +55,14 @@ _MESSAGES = {
 }
 """Where a wire's messages stand, and the stand-in for them."""
 
+_PROMPT_MODULES = {
+    "openai-chat": "openai_prompt",
+    "openai-responses": "openai_responses_prompt",
+    "anthropic-messages": "anthropic_prompt",
+    "gemini-generate": "gemini_prompt",
+    "bedrock-converse": "bedrock_prompt",
+}
+
 _FRAME_MEMBERS = {
     "openai-chat": (("tools",), ()),
     "openai-responses": (("tools",), ("instructions",)),
@@ -62,6 +74,8 @@ those rendered before all else, and those rendered last before the messages. Not
 marks what stands in the member before it."""
 
 _sha256 = hashlib.sha256
+_SAYS_NOTHING = NEUTRAL.difference(AFFINITY_KNOBS)
+
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _NOT_FAST = (msgspec.DecodeError, ValueError, RecursionError)
@@ -142,12 +156,19 @@ def _with_headers(found: Sketch, headers: Mapping[str, str]) -> Sketch:
     return Sketch(found.parts, (*found.key, *more), found.others, found.affinity) if more else found
 
 
+def _prompt_reader(name: str) -> Callable[[Node], CanonicalPrompt]:
+    """What reads the prompt of a body that is decoded already."""
+    if name not in _PROMPT_MODULES:
+        return dialect_named(name).canonical  # type: ignore[return-value]  # not asked: it has no list of messages
+    return import_module(f"hitrate.targets.dialects.{_PROMPT_MODULES[name]}").prompt_of  # type: ignore[no-any-return]
+
+
 class _WireSketcher:
     """The sketches of one wire."""
 
     def __init__(self, name: str, remembered: int) -> None:
         self._name = name
-        self._dialect: Dialect = dialect_named(name)
+        self._prompt_of = _prompt_reader(name)
         self._layouts = Layouts()
         self._elements: Recent[bytes, _Element] = Recent(remembered)
         self._frames: Recent[bytes, _Frame] = Recent(_FRAMES)
@@ -158,7 +179,7 @@ class _WireSketcher:
         self._kinds: dict[str, str | None] = {}
         self._marks_look_back = name == "bedrock-converse"
         if self._list:
-            self._stand_in_part = parts_of(self._dialect.canonical(self._opening + self._stand_in + b"]}"))[0]
+            self._stand_in_part = parts_of(self._prompt(self._opening + self._stand_in + b"]}"))[0]
 
     def sketch(self, body: bytes) -> Sketch:
         if self._list:
@@ -170,6 +191,10 @@ class _WireSketcher:
             if place is not None and (found := self._fast(body, *place)) is not None:
                 return found
         return sketch_of_body(body, self._name)
+
+    def _prompt(self, body: bytes) -> CanonicalPrompt:
+        """As the wire's `canonical`, without the places in the body. ValueError where it is not JSON in UTF-8."""
+        return self._prompt_of(DecodedNode("", json.loads(body.decode("utf-8"))))
 
     def _learn(self, body: bytes) -> tuple[int, int] | None:
         try:
@@ -242,7 +267,7 @@ class _WireSketcher:
         found = [self._read_plain(one) for one in messages]
         others = [message for message, one in zip(messages, found, strict=True) if one is None]
         if others:
-            together = self._dialect.canonical(self._opening + b",".join(others) + b"]}")
+            together = self._prompt(self._opening + b",".join(others) + b"]}")
             read = iter(parts_of(together))
             found = [one or next(read) for one in found]
         return [_Element((one,), ()) for one in found if one is not None]
@@ -255,7 +280,7 @@ class _WireSketcher:
             return None
         if plain.role not in self._kinds:
             sample = msgspec.json.encode({"role": plain.role, "content": _TEXT})
-            segments = self._dialect.canonical(self._opening + sample + b"]}").segments
+            segments = self._prompt(self._opening + sample + b"]}").segments
             is_plain = len(segments) == 1 and segments[0].text == _TEXT
             self._kinds[plain.role] = segments[0].kind if is_plain else None
         kind = self._kinds[plain.role]
@@ -263,32 +288,38 @@ class _WireSketcher:
 
     def _read_alone(self, message: bytes) -> _Element:
         """Behind a stand-in, which takes the markers that stand in front of all text."""
-        stand_in, *parts = parts_of(self._dialect.canonical(self._opening + self._stand_in + b"," + message + b"]}"))
+        stand_in, *parts = parts_of(self._prompt(self._opening + self._stand_in + b"," + message + b"]}"))
         return _Element(tuple(parts), tuple(ttl for _, ttl in stand_in.marks))
 
     def _frame(self, body: bytes) -> _Frame | None:
-        """What a body with a stand-in for its messages says, None where the stand-in is not all there is of them."""
-        first: tuple[Part, ...] = ()
-        last: tuple[Part, ...] = ()
-        if self._name in _FRAME_MEMBERS:
-            members = _raw_members(body)
-            before, after = _FRAME_MEMBERS[self._name]
-            first = tuple(one for name in before for one in self._member(name, members.pop(name, None)))
-            last = tuple(one for name in after for one in self._member(name, members.pop(name, None)))
-            body = (
-                b"{" + b",".join(msgspec.json.encode(name) + b":" + bytes(raw) for name, raw in members.items()) + b"}"
-            )
-        prompt = self._dialect.canonical(body)
-        middle = parts_of(prompt)
-        stand_in = middle[-1] if middle else None
-        messages = [one for one in prompt.segments if one.pointer.startswith(f"/{self._list}/")]
-        if stand_in is None or len(messages) != 1 or stand_in.digest != self._stand_in_part.digest:
-            return None
-        if (first or last) and any(one.kind not in ("schema", "tools") for one in middle[:-1]):
+        """What a body with a stand-in for its messages says, None where the stand-in is not all there is of them.
+
+        Without what can differ from call to call and says nothing, and without large members, it is often a known one.
+        """
+        members = {name: raw for name, raw in _raw_members(body).items() if name not in _SAYS_NOTHING}
+        before, after = _FRAME_MEMBERS.get(self._name, ((), ()))
+        first = tuple(one for name in before for one in self._member(name, members.pop(name, None)))
+        last = tuple(one for name in after for one in self._member(name, members.pop(name, None)))
+        small = b"{" + b",".join(msgspec.json.encode(name) + b":" + bytes(raw) for name, raw in members.items()) + b"}"
+        frame = self._frames.get(small)
+        if frame is None:
+            frame = self._small_frame(small)
+            if frame is None:
+                return None
+            self._frames.put(small, frame)
+        if (first or last) and any(one.kind not in ("schema", "tools") for one in frame.parts):
             return None  # system text in another spelling, whose place between the others is the wire's affair
-        key, others = settings_of(spans.parse(spans.decode_text(body)).value, self._name)
-        trailing = tuple(ttl for _, ttl in stand_in.marks)
-        return _Frame((*first, *middle[:-1], *last), trailing, key, others, prompt.affinity)
+        return frame._replace(parts=(*first, *frame.parts, *last))
+
+    def _small_frame(self, body: bytes) -> _Frame | None:
+        value = json.loads(body.decode("utf-8"))
+        prompt = self._prompt_of(DecodedNode("", value))
+        parts = parts_of(prompt)
+        messages = [one for one in prompt.segments if one.pointer.startswith(f"/{self._list}/")]
+        if not parts or len(messages) != 1 or parts[-1].digest != self._stand_in_part.digest:
+            return None
+        trailing = tuple(ttl for _, ttl in parts[-1].marks)
+        return _Frame(parts[:-1], trailing, *settings_of(value, self._name), prompt.affinity)
 
     def _member(self, name: str, raw: msgspec.Raw | None) -> tuple[Part, ...]:
         if raw is None:
@@ -297,6 +328,6 @@ class _WireSketcher:
         digest = _sha256(alone).digest()
         found = self._elements.get(digest)
         if found is None:
-            found = _Element(parts_of(self._dialect.canonical(alone))[:-1], ())
+            found = _Element(parts_of(self._prompt(alone))[:-1], ())
             self._elements.put(digest, found)
         return found.parts
