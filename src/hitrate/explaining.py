@@ -21,10 +21,13 @@ from hitrate.explain.evidence import Facts, Seen
 from hitrate.explain.explainer import Explainer, Sources
 from hitrate.explain.pricing import Pricing
 from hitrate.explain.reporting import Reporting
+from hitrate.logs.answered import host_of
 from hitrate.logs.archive import BodyArchive
+from hitrate.logs.interface import OwnRules
 from hitrate.targets.dialects import dialect as dialect_named
 from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
 from hitrate.targets.facts_for import facts_for
+from hitrate.targets.stray_marks import stray_marks
 
 PriceOf = Callable[[Call], Price | None]
 
@@ -34,6 +37,8 @@ class Source(Protocol):
 
     path: str
     format: str
+    own_price: Price | None
+    own_rules: OwnRules
 
     def __iter__(self) -> Iterator[Call]: ...
 
@@ -58,6 +63,8 @@ def explain_bodies(bodies: Iterable[Mapping[str, Any] | bytes | str], dialect: s
 class _Bodies:
     path = "requests"
     format = "bodies"
+    own_price: Price | None = None
+    own_rules = OwnRules()
 
     def __init__(self, bodies: Iterable[Mapping[str, Any] | bytes | str], dialect: str | None) -> None:
         self._bodies = bodies
@@ -105,7 +112,9 @@ class _Reader:
             Sources(
                 sketch=self._sketch,
                 canonical=_canonical,
-                texts=self._texts,
+                texts=_texts,
+                host=host_of,
+                stray_marks=_stray_marks,
                 body=archive.__getitem__,
                 facts=self._facts_of,
                 price=self._price,
@@ -125,7 +134,7 @@ class _Reader:
             judged.seen.index,
             call.usage,
             judged.price,
-            own=getattr(self._source, "own_price", None) is not None,
+            own=self._source.own_price is not None,
             logged_usd=logged_usd(call),
         )
 
@@ -170,20 +179,12 @@ class _Reader:
             raise ValueError("its wire format is not recognised")
         return self._sketcher.sketch(call.body, call.dialect, call.headers)
 
-    def _texts(self, body: bytes, dialect: str) -> Sequence[str]:
-        return texts_of_parts(_canonical(body, dialect), dialect)
-
     def _facts_of(self, seen: Seen) -> Facts:
         key = (seen.target, seen.dialect, seen.model, seen.usage.cached_source.startswith("timings"))
         found = self._facts.get(key)
         if found is None:
-            own = getattr(self._source, "own_rules", None)
-            found = self._facts[key] = facts_for(
-                *key[:3],
-                getattr(own, "rules", None),
-                getattr(own, "server", None),
-                timings=key[3],
-            )
+            own = self._source.own_rules
+            found = self._facts[key] = facts_for(*key[:3], own.rules, own.server, timings=key[3])
         return found
 
     def _price(self, call: Call) -> Price | None:
@@ -200,5 +201,12 @@ def _canonical(body: bytes, dialect: str) -> CanonicalPrompt:
     return dialect_named(_WIRES.get(dialect, dialect)).canonical(body)
 
 
-_WIRES = {"tokens": "llamacpp-completion", "llama.cpp-completion": "llamacpp-completion", "gemini": "gemini-generate"}
+def _texts(body: bytes, dialect: str) -> Sequence[str]:
+    return texts_of_parts(_canonical(body, dialect), dialect)
 
+
+def _stray_marks(call: Call) -> tuple[str, ...]:
+    return stray_marks(call.body, _WIRES.get(call.dialect, call.dialect))
+
+
+_WIRES = {"tokens": "llamacpp-completion", "llama.cpp-completion": "llamacpp-completion", "gemini": "gemini-generate"}

@@ -1,8 +1,9 @@
 import pytest
+from msgspec.structs import replace
 
-from hitrate.core.model import Usage
+from hitrate.core.model import REPEATED_TOTALS, Usage
 from hitrate.explain.evidence import Seen
-from hitrate.explain.reporting import Reporting, input_reports
+from hitrate.explain.reporting import Reporting
 
 CHAT = "usage.prompt_tokens_details.cached_tokens"
 
@@ -12,10 +13,10 @@ def seen(index, prompt=2000, cached=0, source=CHAT, dialect="openai-chat", writt
     return Seen(index=index, dialect=dialect, usage=usage, **more)
 
 
-def causes(*calls, raw=None, repeated=0, reports=0):
+def causes(*calls, raw=None, repeated=0):
     reporting = Reporting()
     for one in calls:
-        reporting.add(one, raw, continues=one.index > 0, input_reports=reports)
+        reporting.add(one, raw, continues=one.index > 0)
     return [(one.cause, one.calls) for one in reporting.findings(repeated=repeated, answers=len(calls))]
 
 
@@ -99,38 +100,10 @@ def test_repeated_lines_are_counted():
 
 
 def test_running_totals_of_a_stream():
-    assert causes(seen(0, 5408, 5120, "usage.cache_read_input_tokens", "anthropic-messages"), reports=2) == [
-        ("stream-totals-repeated", (0,))
-    ]
-    assert causes(seen(0, 5408, 5120, "usage.cache_read_input_tokens", "anthropic-messages"), reports=1) == []
-
-
-@pytest.mark.parametrize(
-    ("events", "count"),
-    [
-        (
-            [
-                {"type": "message_start", "message": {"usage": {"input_tokens": 288, "cache_read_input_tokens": 5120}}},
-                {"type": "content_block_delta", "delta": {"text": "Booked"}},
-                {"type": "message_delta", "usage": {"input_tokens": 288, "output_tokens": 52}},
-            ],
-            2,
-        ),
-        (
-            [
-                {"type": "message_start", "message": {"usage": {"input_tokens": 288}}},
-                {"type": "message_delta", "usage": {"output_tokens": 52}},
-            ],
-            1,
-        ),
-        ([{"choices": [{}], "usage": None}, {"choices": [], "usage": {"prompt_tokens": 9}}], 1),
-        ([{"usageMetadata": {"promptTokenCount": 9}}, {"usageMetadata": {"promptTokenCount": 9}}], 2),
-        ([{"usage": "none"}, "[DONE]", None, 7], 0),
-        ([], 0),
-    ],
-)
-def test_events_that_tell_input_counters(events, count):
-    assert input_reports(events) == count
+    one = seen(0, 5408, 5120, "usage.cache_read_input_tokens", "anthropic-messages")
+    assert causes(one) == []
+    one.usage = replace(one.usage, sources={REPEATED_TOTALS: "message.usage (message_start), usage (message_delta)"})
+    assert causes(one) == [("stream-totals-repeated", (0,))]
 
 
 def test_a_conflict_names_both_places():

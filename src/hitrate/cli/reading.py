@@ -11,6 +11,7 @@ from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.records import RecordCount, Records
 from hitrate.errors import InputFileError, UsageError
+from hitrate.logs.interface import OwnRules
 from hitrate.logs.sniff import STANDARD_INPUT, Log, open_log, reader_named
 from hitrate.logs.store import Store
 from hitrate.targets.dialects.by_shape import read_reply
@@ -27,6 +28,7 @@ class StoredRun:
 
     format = STORED
     own_price: Price | None = None
+    own_rules = OwnRules()
 
     def __init__(self, run: str) -> None:
         self._store = Store.open()

@@ -11,6 +11,10 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+REPEATED_TOTALS = "repeated_totals"
+"""Key of `Usage.sources` that is there where a stream reported its input counters more than once: the events, in words.
+Who adds them up counts the prompt twice."""
+
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Token counts of one call as the engine reported them, brought to one meaning.

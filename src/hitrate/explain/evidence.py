@@ -154,6 +154,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     most_marks: int | None = None
     exact_at_breakpoints: bool = False
     """No fall-back to a shorter prefix than one that ends at a breakpoint."""
+    omits_zero: bool = False
+    """The wire leaves counts of 0 out of its usage (protocol buffers as JSON: Gemini)."""
     affinity_knob: str | None = None
     rules: dict[str, Any] = {}
     """As the log itself states them."""

@@ -62,6 +62,8 @@ class Sources(NamedTuple):
     sketch: Callable[[Call], Sketch]
     canonical: Callable[[bytes, str], CanonicalPrompt]
     texts: Callable[[bytes, str], Sequence[str]]
+    host: Callable[[Call], str | None]
+    stray_marks: Callable[[Call], tuple[str, ...]]
     body: Callable[[int], bytes]
     facts: Callable[[Seen], Facts]
     price: Callable[[Call], Price | None]
@@ -126,6 +128,8 @@ class Explainer:
             return self._without_text(call)
         sketch = self._sources.sketch(call)
         seen = seen_of(call, len(self._seen), sketch)
+        seen.host = self._sources.host(call)
+        seen.stray_marks = self._sources.stray_marks(call)
         self._note(seen, self._sources.price(call))
         pair = self._pairs[seen.index] = self._pairing.add(seen, sketch)
         self._conversations[seen.conversation].append(seen.index)
@@ -148,13 +152,22 @@ class Explainer:
 
     def finish(self) -> tuple[list[Finding], Waterfall, tuple[SessionWaterfall, ...]]:
         """Judge what had to wait for the end of the log."""
+        reporting = {(one.target, one.model) for one in self._seen if one.usage.cached_tokens is not None}
         for index, account in self._suspected.items():
             seen, pair = self._seen[index], self._pair(index)
+            if (seen.target, seen.model) in reporting:
+                self._fill_in_zero(seen)
             self._settle(seen, pair, account, self._beside_the_text(seen, pair, account))
         self._suspected.clear()
         findings = [*self._findings.all(), *self._ledger.findings()]
         findings.sort(key=lambda one: (-(one.lost_usd or 0.0), -(one.lost_tokens or 0), one.call or 0))
         return findings, self._waterfalls.total(), self._waterfalls.by_session()
+
+    def _fill_in_zero(self, seen: Seen) -> None:
+        """Where the wire leaves a count of 0 out and other calls of the log have one, an absent count is 0."""
+        usage = seen.usage
+        if usage.cached_tokens is None and usage.prompt_tokens is not None and self._sources.facts(seen).omits_zero:
+            seen.usage = replace(usage, cached_tokens=0)
 
     def _beside_the_text(self, seen: Seen, pair: Pair, account: _Account) -> _Blame | None:
         evidence = self._evidence(seen, pair, account)
@@ -212,6 +225,8 @@ class Explainer:
         if not seen.answered:
             return bool(seen.marks)
         facts = self._sources.facts(seen)
+        if seen.usage.cached_tokens is None and facts.omits_zero:
+            return True
         if facts.most_marks is not None and len(seen.marks) > facts.most_marks:
             return True
         if pair.against is None:

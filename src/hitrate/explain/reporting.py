@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hitrate.core.findings import Finding
-from hitrate.core.model import Usage
+from hitrate.core.model import REPEATED_TOTALS, Usage
 from hitrate.explain.evidence import Seen
 from hitrate.explain.signs import served_nothing
 
@@ -72,9 +72,8 @@ class Reporting:
         self._serves_any = False
         self._cold: dict[int, tuple[float, int]] = {}
 
-    def add(self, seen: Seen, raw_usage: Mapping[str, Any] | None, *, continues: bool, input_reports: int = 0) -> None:
-        """`continues`: the call goes on with a conversation whose text is whole. `input_reports`: how many events of a
-        stream told input counters, see the function of that name."""
+    def add(self, seen: Seen, raw_usage: Mapping[str, Any] | None, *, continues: bool) -> None:
+        """`continues`: the call goes on with a conversation whose text is whole."""
         if not seen.answered:
             return
         usage, index = seen.usage, seen.index
@@ -86,7 +85,7 @@ class Reporting:
         if conflict := _conflict(usage, raw_usage):
             self._conflicts.append(index)
             self._conflict = self._conflict or conflict
-        if input_reports > 1:
+        if REPEATED_TOTALS in usage.sources:
             self._streams.append(index)
         if continues and usage.cached_source == "null" and usage.cached_tokens is None:
             self._null.append(index)
@@ -178,21 +177,6 @@ class Reporting:
 _SWITCHES = (
     "Turn reporting on: vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report; Ollama has no such option."
 )
-
-
-def input_reports(events: Iterable[Any]) -> int:
-    """How many events of a stream tell counters of the input, as decoded JSON."""
-    count = 0
-    for event in events:
-        if not isinstance(event, Mapping):
-            continue
-        message = event.get("message")
-        holders = (event.get("usage"), message.get("usage") if isinstance(message, Mapping) else None)
-        count += any(
-            isinstance(holder, Mapping) and any(_is_count(holder.get(name)) for name in _INPUT_COUNTERS)
-            for holder in (*holders, event.get("usageMetadata"))
-        )
-    return count
 
 
 def _conflict(usage: Usage, raw_usage: Mapping[str, Any] | None) -> str | None:

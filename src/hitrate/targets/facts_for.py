@@ -82,7 +82,10 @@ def facts_for(
     if name is not None:
         facts = _of_target(facts, name, known, model)
     knob = _affinity(name, known, dialect, server)
-    return _stated(replace(facts, affinity_knob=knob, rules=rules, server=server), rules, server)
+    facts = replace(
+        facts, affinity_knob=knob, omits_zero=dialect in ("gemini-generate", "gemini"), rules=rules, server=server
+    )
+    return _stated(facts, rules, server)
 
 
 def _target(target: str, dialect: str, model: str | None, server: Mapping[str, Any], timings: bool) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hitrate.core.model import Reading, StreamEvent, Usage
+from hitrate.core.model import REPEATED_TOTALS, Reading, StreamEvent, Usage
 from hitrate.targets.dialects import (
     anthropic_usage,
     bedrock_usage,
@@ -28,10 +28,6 @@ UsageReader = Callable[[dict[str, Any]], tuple[Usage, str | None]]
 
 AGENT_USAGE = "pi"
 """Not a wire: the accounting of the coding agent pi, one for all vendors, with reads and writes beside `input`."""
-
-REPEATED_TOTALS = "repeated_totals"
-"""Key of `Usage.sources` that is there where a stream reported its input counters more than once: the events, in words.
-Who adds them up counts the prompt twice."""
 
 _STANDARD_CACHED = {
     "openai-chat": ("usage.prompt_tokens_details.cached_tokens",),
@@ -148,15 +144,17 @@ def _read_events(events: list[Any], named: str | None) -> tuple[str | None, Read
 
 
 def _input_totals(event: Any) -> str | None:
-    """The path of an event's usage, with its type, where an input counter in it is not zero."""
+    """The path of an event's usage, with its type, where an input counter in it is not zero.
+
+    Not Gemini's: every chunk of its streams has the totals so far, and its readers know.
+    """
     if not isinstance(event, dict):
         return None
     for member, path in (("", ""), ("message", "message."), ("response", "response.")):
         holder = object_of(event.get(member)) if member else event
-        for name in ("usage", "usageMetadata"):
-            usage = object_of(holder.get(name))
-            if any(type(usage.get(counter)) is int and usage[counter] > 0 for counter in _INPUT_COUNTERS):
-                return f"{event.get('type', 'chunk')}: {path}{name}"
+        usage = object_of(holder.get("usage"))
+        if any(type(usage.get(counter)) is int and usage[counter] > 0 for counter in _INPUT_COUNTERS):
+            return f"{event.get('type', 'chunk')}: {path}usage"
     return None
 
 
