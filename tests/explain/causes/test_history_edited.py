@@ -50,3 +50,9 @@ def test_other_changes(pointer, change, words):
 )
 def test_what_has_a_name_of_its_own(was, now, kind, pointer, name):
     assert named(was, now, kind=kind, pointer=pointer) == name
+
+
+@pytest.mark.parametrize("change", ["messages dropped", "messages inserted", "list order", "role"])
+def test_numbers_of_two_different_messages_are_not_compared(change):
+    found = divergence("Question 3", "Question 4", kind="user", pointer="/messages/9/content", change=change)
+    assert recognised(evidence(found))[0] in (EDITED, "block-not-persisted", "order-not-kept")

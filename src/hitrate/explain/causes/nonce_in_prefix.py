@@ -15,6 +15,8 @@ from hitrate.explain.ruled_out import ruled_out
 _HEADER_LINE = re.compile(r"\s*(x-[a-z0-9-]+)\s*:\s*\S", re.IGNORECASE)
 """A line in the form of an HTTP header, as a client writes it into the prompt to attribute or bill the request."""
 
+_COMMIT = re.compile(r"\b(?:commit|HEAD|revision|rev|git)\b", re.IGNORECASE)
+
 
 class NonceInPrefix:
     name: ClassVar[str] = "nonce-in-prefix"
@@ -40,6 +42,8 @@ class NonceInPrefix:
             return None
         was, now = spot.tokens
         kind = random_kind(was)
+        if kind == "hash" and _COMMIT.search(spot.label(was)[-40:]):
+            return None  # the state of a repository, not a value made up for a request
         shaped = kind is not None and random_kind(now) is not None
         header = _HEADER_LINE.match(spot.lead) if shaped or "=" in spot.lead else None
         labelled = labelled_id(spot.label(was), was) and labelled_id(spot.label(now), now)

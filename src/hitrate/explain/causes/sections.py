@@ -12,7 +12,7 @@ from hitrate.explain.evidence import Divergence
 SectionKind = Literal["state", "retrieved"]
 
 _STATE = re.compile(
-    r"to-?dos?\b|task|check-?list|\bplan\b|progress|memor|remember|\bnotes?\b|scratch|git\b|branch|working.tree|\bfiles?\b|open.tabs"
+    r"to-?dos?\b|task|check-?list|\bplan\b|progress|memor|remember|\bnotes?\b|scratch|git\b|branch|commit|\bHEAD\b|working.tree|\bfiles?\b|open.tabs"
     r"|director|project.tree|folder|diff\b|diagnostic|\blints?\b|\bstate\b|status|inventory|\bcart\b|environment|cursor|clipboard"
     r"|selection|preferences|facts|summary|so far|recent|history|device|sensor|health|queue|calendar|inbox|skills"
     r"|aufgabe|merkliste|gedächtnis|erinnerung|notiz|zustand|fortschritt|dateien|verzeichnis|umgebung|warenkorb|zusammenfassung"

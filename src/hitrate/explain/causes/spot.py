@@ -17,8 +17,10 @@ _INSIDE_BEFORE = re.compile(rf"[^{_DELIMITERS}]*\Z")
 _INSIDE_AFTER = re.compile(rf"[^{_DELIMITERS}]*")
 _NUMBER_BEFORE = re.compile(r"(?:(?<![\w.,])[-+])?\d[\d.,'_\u00a0\u202f]*\Z")
 _NUMBER_AFTER = re.compile(r"(?:[\d.,'_\u00a0\u202f]*\d)?")
-
-
+_OTHERS_MOVED = frozenset(
+    {"messages dropped", "messages inserted", "messages condensed", "list order", "list members", "role", "block type"}
+)
+"""Changes after which two texts are compared that were never the same one."""
 _WORD_BEFORE_DATE = re.compile(r"[^\W\d_]{1,14}[.,]?\s(?=\d)")
 
 
@@ -82,8 +84,8 @@ class Spot(Struct, frozen=True, kw_only=True):
 
 
 def spot_of(divergence: Divergence | None) -> Spot | None:
-    """None where the difference is not inside a text."""
-    if divergence is None or divergence.offset is None:
+    """None where the difference is not inside a text, or where a text differs only because others moved."""
+    if divergence is None or divergence.offset is None or divergence.change in _OTHERS_MOVED:
         return None
     front, was, now = divergence.front, divergence.was, divergence.now
     if divergence.value_was is not None and divergence.value_now is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
@@ -15,6 +16,14 @@ _WHAT = {
     "unicode form": ("Unicode form", "normalise text once, when it is received, or never"),
     "letter case": ("letter case", "keep the case as it was written"),
 }
+
+_WIDTHLESS = "\u00ad\u180e\u200b-\u200d\u2060\ufeff"
+_START = {
+    "white space": re.compile(rf"[\s{_WIDTHLESS}]*[^\s{_WIDTHLESS}]{{0,12}}"),
+    "unicode form": re.compile(r"\S{0,12}"),
+    "letter case": re.compile(r"\S{0,24}"),
+}
+"""How much of either side is worth showing."""
 
 
 class TextFormChanged:
@@ -33,7 +42,8 @@ class TextFormChanged:
             return None
         what, keep = _WHAT[divergence.change]
         forms = divergence.change == "unicode form"
-        sides = [quoted(side, 40, forms=forms) if side else "nothing" for side in (divergence.was, divergence.now)]
+        shown = [_START[divergence.change].match(side) for side in (divergence.was, divergence.now)]
+        sides = [quoted(side.group(), forms=forms) if side and side.group() else "nothing" for side in shown]
         replayed = message_index(divergence.pointer) is not None
         again = (
             "Send earlier texts again byte for byte" if replayed else "Render the prompt to the same bytes each time"

@@ -40,6 +40,11 @@ def both_sides(spot: Spot) -> str:
     start = max(0, len(spot.lead) - 24)
     if was == now:  # what differs begins with the end of the line
         was, now, start = spot.was, spot.now, 0
+    elif not spot.lead:  # whole lines that only one side has
+        if was and f"\n{was}" in spot.now:
+            was = ""
+        elif now and f"\n{now}" in spot.was:
+            now = ""
     sides = [quoted(side[start:]) if side[start:] else "nothing" for side in (was, now)]
     return f"{sides[0]} became {sides[1]}"
 
