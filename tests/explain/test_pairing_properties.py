@@ -113,3 +113,41 @@ def test_nothing_healthy_is_taken_for_a_break(steps, names, texts):
         pair = pairing.add(Seen(index=index, session=session, answered=step != "failed"), sketch(prompt))
         assert pair.relation in HEALTHY
     pairing.check_integrity()
+
+
+FAULTS = st.sampled_from(["clock", "tool added", "answer changed", "window", "result pruned"])
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(0, 3), min_size=12, max_size=40), st.data())
+def test_a_break_in_one_of_several_conversations_is_seen_against_its_own_last_call(turns, data):
+    pairing = Pairing()
+    agents: dict[int, Conversation] = {}
+    newest: dict[int, int] = {}
+    broken = data.draw(st.integers(5, len(turns) - 1))
+    fault = data.draw(FAULTS)
+    for index, number in enumerate(turns):
+        agent = agents.setdefault(number, Conversation(number))
+        prompt = agent.goes_on(tool=False) if number in newest else agent.prompt
+        head = len(HEADS[number % len(HEADS)])
+        if index == broken and number in newest and len(prompt) >= head + 7:
+            agent.prompt = prompt = damaged(prompt, head, fault, index)
+            pair = pairing.add(Seen(index=index), sketch(prompt))
+            assert (pair.relation, pair.against) == ("rewrite", newest[number])
+            assert pair.shift == (2 if fault == "window" else 0)
+        else:
+            pair = pairing.add(Seen(index=index), sketch(prompt))
+            assert pair.relation in HEALTHY
+        newest[number] = index
+    pairing.check_integrity()
+
+
+def damaged(prompt: list[str], head: int, fault: str, index: int) -> list[str]:
+    if fault == "clock":
+        return [f"system:It is {index}:14.", *prompt[1:]] if head else [f"user:It is {index}:14.", *prompt[1:]]
+    if fault == "tool added":
+        return ["tools:track", *prompt]
+    if fault == "window":
+        return [*prompt[:head], *prompt[head + 2 :]]
+    changed = "assistant:in other words" if fault == "answer changed" else "assistant:[removed]"
+    return [*prompt[: head + 1], changed, *prompt[head + 2 :]]

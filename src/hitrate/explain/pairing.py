@@ -265,7 +265,10 @@ class Pairing:
         same_head = shared >= max(prompt.head, head)
         fronts = known.ended_with(prompt.digests[shared - 1], shared, walk) if same_head and shared > head else iter(())
         behind = known.message_characters[call] - sum(prompt.sizes[prompt.head : shared])
-        if kept.in_messages > _KEPT * behind:
+        one_changed = (
+            shared + 1 < len(was) < len(prompt.digests) and was[shared + 1 :] == prompt.digests[shared + 1 : len(was)]
+        )
+        if one_changed or kept.in_messages > _KEPT * behind:
             front = next(fronts, None) if len(prompt.digests) <= len(was) else None
             if front is not None:  # the same question behind another answer to the one before
                 return self._carried_on(seen, prompt, walk, front)
