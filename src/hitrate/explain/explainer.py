@@ -21,11 +21,12 @@ from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
 from hitrate.explain.diff import Comparison, compare
-from hitrate.explain.evidence import Divergence, Evidence, Facts, Mark, Pair, Recognised, Seen
+from hitrate.explain.evidence import Divergence, Evidence, Facts, Mark, Pair, Recognised, Relation, Seen
 from hitrate.explain.grouping import Findings
 from hitrate.explain.labels import LABEL_OF, label_tokens
 from hitrate.explain.ledger import Ledger
 from hitrate.explain.pairing import Pairing
+from hitrate.explain.signs import noise_of
 from hitrate.explain.vendor_diagnosis import vendor_says
 from hitrate.explain.waterfall import Paid, Waterfalls, is_lost
 
@@ -147,7 +148,7 @@ class Explainer:
         """Count a call whose body cannot be read: its tokens are all new, as far as anyone can tell."""
         seen = seen_of(call, len(self._seen), None)
         self._note(seen, self._sources.price(call))
-        self._label(seen, _Account(seen.usage.cached_tokens or 0), None)
+        self._label(seen, "first", _Account(seen.usage.cached_tokens or 0), None)
         return Judged(seen, self._prices[seen.index], False)
 
     def finish(self) -> tuple[list[Finding], Waterfall, tuple[SessionWaterfall, ...]]:
@@ -302,7 +303,7 @@ class Explainer:
 
     def _settle(self, seen: Seen, pair: Pair, account: _Account, blame: _Blame | None) -> None:
         """Label the call's tokens and count its finding in."""
-        paid = self._label(seen, account, blame)
+        paid = self._label(seen, pair.relation, account, blame)
         if blame is None:
             return
         lost = [one for one in paid if one.cause == blame.cause.name and is_lost(one.label, one.cause)]
@@ -325,10 +326,12 @@ class Explainer:
             ),
         )
 
-    def _label(self, seen: Seen, account: _Account, blame: _Blame | None) -> Sequence[Paid]:
+    def _label(self, seen: Seen, relation: Relation, account: _Account, blame: _Blame | None) -> Sequence[Paid]:
         if seen.usage.prompt_tokens is None:
             return ()
         facts = self._sources.facts(seen)
+        # Without a cause, what is missing within the noise was not lost.
+        rounding = 0 if blame is not None else noise_of(facts, relation, account.reusable_tokens)
         verdict = "unknown" if blame is None else blame.cause.verdict
         labels = label_tokens(
             prompt_tokens=seen.usage.prompt_tokens,
@@ -338,6 +341,7 @@ class Explainer:
             label=LABEL_OF.get(verdict, "routed or evicted"),
             cause=None if blame is None else blame.cause.name,
             granularity=facts.granularity,
+            rounding_tokens=rounding,
             minimum_tokens=facts.minimum_tokens,
         )
         price = self._prices[seen.index]

@@ -42,6 +42,7 @@ def label_tokens(
     cause: str | None = None,
     break_cause: str | None = None,
     granularity: int = 1,
+    rounding_tokens: int = 0,
     minimum_tokens: int = 0,
 ) -> tuple[Labelled, ...]:
     """Every prompt token under one label, in the order of `LABELS`; the tokens add up to `prompt_tokens`.
@@ -50,7 +51,8 @@ def label_tokens(
     that the best earlier call leaves by the text, `kept_tokens` those behind the first change that stood in the
     earlier prompt, too. `label` and `cause` say what kept reusable tokens from being served; `break_cause` is the
     cause of the change in front of the kept ones, by default `cause` where `label` is "behind a break". `granularity`
-    is the step in which tokens are credited, `minimum_tokens` the shortest prefix that is.
+    is the step in which tokens are credited, `minimum_tokens` the shortest prefix that is; up to `rounding_tokens` may
+    be missing where the step is not known or the tokens are an estimate.
 
     Any numbers may come: more cached than prompt tokens, or fewer than none, contradict each other, and then the
     whole prompt is "not reported". A prompt without tokens has no labels.
@@ -72,7 +74,7 @@ def label_tokens(
         kept = min(kept, prompt_tokens - max(reusable, cached_tokens))
         shortfall = max(reusable - cached_tokens, 0)
         # A shortfall of less than a step is a block that was not full, wherever the estimate puts its edge.
-        rounded = shortfall if shortfall < granularity else min(shortfall, reusable - most)
+        rounded = shortfall if shortfall < max(granularity, rounding_tokens + 1) else min(shortfall, reusable - most)
         found = [
             ("served", None, cached_tokens),
             ("below granularity", None, rounded),

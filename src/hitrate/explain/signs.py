@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-from hitrate.explain.evidence import Evidence, Facts, Mark, Seen
+from hitrate.explain.evidence import Evidence, Facts, Relation, Seen
 from hitrate.explain.reachable import longest_found, shared_characters
 from hitrate.explain.states import HEAD_SHARE
 
@@ -33,15 +33,19 @@ _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 
 def noise_tokens(evidence: Evidence) -> int:
     """Tokens that may be missing of a hit: rounding to steps, the template's tail, the error of an estimate."""
-    facts = evidence.facts
+    return noise_of(evidence.facts, evidence.pair.relation, evidence.reusable_tokens or 0)
+
+
+def noise_of(facts: Facts, relation: Relation, reusable_tokens: int) -> int:
+    """The same for a call that relates in this way to one that leaves so many tokens."""
     if facts.requires_marks or facts.exact_at_breakpoints:
         slack = _MARKED_SLACK_TOKENS
     elif facts.granularity > 1:
         slack = max(2 * facts.granularity, _EXACT_SLACK_TOKENS)
     else:
         slack = _EXACT_SLACK_TOKENS if facts.rule is not None else _UNKNOWN_STEP_TOKENS
-    if evidence.pair.relation not in ("append", "repeat"):  # tokens of a part of a prompt are an estimate
-        slack = max(slack, (evidence.reusable_tokens or 0) // 10)
+    if relation not in ("append", "repeat"):  # tokens of a part of a prompt are an estimate
+        slack = max(slack, reusable_tokens // 10)
     return slack
 
 
