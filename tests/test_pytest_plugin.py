@@ -73,10 +73,33 @@ def test_rendered_prompts():
         return HANDBOOK + "".join(f"\nUser: question {number}\nAgent: answer" for number in range(turn + 1))
 
     assert_prefix_stable(render)
-    with pytest.raises(AssertionError, match='call 1 against 0 · /prompt, character 0 · "9:14 Uhr. You are'):
+    with pytest.raises(AssertionError, match='call 1 against 0 · /prompt, character 0 · "9:14'):
         assert_prefix_stable(*(f"{9 + turn}:14 Uhr. {render(turn)}" for turn in range(2)))
     with pytest.raises(AssertionError, match="/prompt, character 1"):
         assert_prefix_stable(lambda turn: f"{10 + turn}:14 Uhr. {render(turn)}")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("You sell roses. " * 30, "Vous vendez des roses. " * 30),
+        ("You sell roses. " * 30, "You buy ships. " * 30),
+    ],
+)
+def test_instructions_of_another_kind_are_no_conversation(first, second):
+    def body(system):
+        return {"model": "m", "messages": [{"role": "system", "content": system}, {"role": "user", "content": "hi"}]}
+
+    with pytest.raises(AssertionError, match="call 1 against 0 · /messages/0/content"):
+        assert_prefix_stable(body(first), body(second))
+
+
+def test_other_questions_behind_the_same_opening_pass():
+    def body(question):
+        system = {"role": "system", "content": HANDBOOK}
+        return {"model": "m", "messages": [system, {"role": "user", "content": question}]}
+
+    assert_prefix_stable(body, turns=["roses?", "seeds?", "tools?"])
 
 
 def test_what_cannot_be_seen_is_shown():
@@ -93,6 +116,9 @@ def test_what_cannot_be_seen_is_shown():
         ((request(0),), "two requests on; got 1"),
         (([request(0)],), "two requests on; got 1"),
         (({"odd": 1}, {"odd": 2}), "wire format is not recognised"),
+        (({"messages": 5, "model": "m"}, {"messages": 6, "model": "m"}), "wire format is not recognised"),
+        ((b"[1]", b"[2]"), "wire format is not recognised"),
+        ((b"{", b"{"), None),
     ],
 )
 def test_what_cannot_be_compared_is_no_pass(arguments, says):

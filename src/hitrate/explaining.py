@@ -75,7 +75,7 @@ class _Bodies:
         from hitrate.logs.shapes import guess_dialect
 
         for number, given in enumerate(self._bodies):
-            body = _encoded(given)
+            body = encoded(given)
             value = json.loads(body)
             dialect = self._dialect or guess_dialect(value)
             if dialect is None:
@@ -88,7 +88,7 @@ class _Bodies:
         return self._count.records()
 
 
-def _encoded(given: Mapping[str, Any] | bytes | str) -> bytes:
+def encoded(given: Mapping[str, Any] | bytes | str) -> bytes:
     if isinstance(given, bytes):
         return given
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
@@ -111,7 +111,7 @@ class _Reader:
         self._explainer = Explainer(
             Sources(
                 sketch=self._sketch,
-                canonical=_canonical,
+                canonical=canonical_of,
                 texts=_texts,
                 host=host_of,
                 stray_marks=_stray_marks,
@@ -197,12 +197,13 @@ class _Reader:
 _NO_USAGE = Usage()
 
 
-def _canonical(body: bytes, dialect: str) -> CanonicalPrompt:
+def canonical_of(body: bytes, dialect: str) -> CanonicalPrompt:
+    """The prompt of a request. ValueError for a body that the wire format cannot read."""
     return dialect_named(_WIRES.get(dialect, dialect)).canonical(body)
 
 
 def _texts(body: bytes, dialect: str) -> Sequence[str]:
-    return texts_of_parts(_canonical(body, dialect), dialect)
+    return texts_of_parts(canonical_of(body, dialect), dialect)
 
 
 def _stray_marks(call: Call) -> tuple[str, ...]:

@@ -11,14 +11,21 @@ Nothing but pytest is imported until a test asks.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+if TYPE_CHECKING:
+    from hitrate.core.findings import Finding
+    from hitrate.explain.evidence import Divergence
+
 Body = Mapping[str, Any] | bytes | str
 """A request as a mapping or as JSON. A string that is no JSON object is a prompt as the engine gets it."""
+
+_HEAD = frozenset({"tools", "schema", "system"})
+"""What is the same in every request of a conversation."""
 
 
 def assert_prefix_stable(
@@ -38,23 +45,19 @@ def assert_prefix_stable(
     from hitrate.explain.gates import breaks
     from hitrate.explaining import explain_bodies
 
-    bodies = _bodies(requests, turns)
-    if len(bodies) < 2:
-        raise ValueError(f"a prefix shows from two requests on; got {len(bodies)}")
-    prepared = [_prepared(body) for body in bodies]
-    if dialect is None and all(is_prompt for _, is_prompt in prepared):
-        dialect = "llamacpp-completion"
-    if nothing := _nothing_shared([body["prompt"] for body, is_prompt in prepared if is_prompt]):
-        raise AssertionError(nothing)
-    report = explain_bodies([body for body, _ in prepared], dialect)
-    found = breaks(report, frozenset(allow))
-    if found:
-        raise AssertionError(_told(found))
-    if left_out := [note for note in report.notes if "left out" in note]:
-        raise ValueError(left_out[0])
+    given = _given(requests, turns)
+    if len(given) < 2:
+        raise ValueError(f"a prefix shows from two requests on; got {len(given)}")
+    bodies = [_sent(body) for body in given]
+    report = explain_bodies(bodies, dialect)
+    told = [_told(finding) for finding in breaks(report, frozenset(allow))]
+    explained = {call for finding in report.findings for call in (finding.call, *finding.calls)}
+    told += _parted_in_head(bodies, dialect, explained)
+    if told:
+        raise AssertionError("\n".join(["the prefix is not stable", *told]))
 
 
-def _bodies(requests: tuple[Any, ...], turns: int | Iterable[Any]) -> list[Body]:
+def _given(requests: tuple[Any, ...], turns: int | Iterable[Any]) -> list[Body]:
     if len(requests) != 1 or isinstance(requests[0], Mapping | bytes | str):
         return list(requests)
     if callable(requests[0]):
@@ -62,38 +65,50 @@ def _bodies(requests: tuple[Any, ...], turns: int | Iterable[Any]) -> list[Body]
     return list(requests[0])
 
 
-def _prepared(body: Body) -> tuple[Any, bool]:
-    """The request, and whether it was made of a bare prompt."""
+def _sent(body: Body) -> bytes:
+    from hitrate.explaining import encoded
+
     if isinstance(body, str):
         try:
             is_request = isinstance(json.loads(body), dict)
         except ValueError:
             is_request = False
         if not is_request:
-            return {"prompt": body}, True
-    return body, False
+            return encoded({"prompt": body})
+    return encoded(body)
 
 
-def _nothing_shared(prompts: list[str]) -> str | None:
-    """Bare prompts that part at their first character look like two conversations, and are given as one."""
-    from hitrate.explain.visible import visible
+def _parted_in_head(bodies: list[bytes], dialect: str | None, explained: Collection[int | None]) -> Iterator[str]:
+    """Requests that share nothing, or not their instructions, without a finding: in a log they look like unrelated
+    ones, but here they were given as one conversation. ValueError for a request that cannot be read."""
+    from hitrate.explain.diff import first_divergence
+    from hitrate.explaining import canonical_of
+    from hitrate.logs.shapes import guess_dialect
 
-    for number, (was, now) in enumerate(pairwise(prompts), 1):
-        if was and was[:1] != now[:1]:
-            sides = f'"{visible(was[:40])}" became "{visible(now[:40])}"'
-            return f"the prefix is not stable\ncall {number} against {number - 1} · /prompt, character 0 · {sides}"
-    return None
+    prompts = [canonical_of(body, dialect or guess_dialect(json.loads(body)) or "") for body in bodies]
+    for number, (was, now) in enumerate(pairwise(range(len(bodies))), 1):
+        if number in explained:
+            continue
+        parted = first_divergence(prompts[was], prompts[now], bodies[was], bodies[now])
+        if parted is not None and (parted.kind in _HEAD or not parted.cacheable_chars):
+            yield _told_apart(number, parted)
 
 
-def _told(found: list[Any]) -> str:
+def _told(finding: Finding) -> str:
     from hitrate.report.escape import escape_line
     from hitrate.report.kinds.explain import first_line
 
-    lines = ["the prefix is not stable"]
-    for finding in found:
-        lines += [first_line(finding, with_cost=False), f"  {finding.summary}"]
-        lines += [f"  what to do: {finding.advice}"] if finding.advice else []
-    return "\n".join(escape_line(line) for line in lines)
+    lines = [first_line(finding, with_cost=False), f"  {finding.summary}"]
+    lines += [f"  what to do: {finding.advice}"] if finding.advice else []
+    return "\n".join(map(escape_line, lines))
+
+
+def _told_apart(number: int, parted: Divergence) -> str:
+    from hitrate.explain.visible import visible
+
+    place = parted.pointer if parted.offset is None else f"{parted.pointer}, character {parted.offset:,}"
+    sides = f'"{visible(parted.was[:40])}" became "{visible(parted.now[:40])}"'
+    return f"call {number} against {number - 1} · {visible(place)} · {sides}"
 
 
 @pytest.fixture(name="assert_prefix_stable")
