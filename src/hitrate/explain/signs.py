@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-from hitrate.explain.evidence import Evidence, Facts, Relation, Seen
+from hitrate.explain.evidence import Evidence, Facts, Mark, Relation, Seen
 from hitrate.explain.reachable import longest_found, shared_characters
 from hitrate.explain.states import HEAD_SHARE
 
