@@ -104,6 +104,7 @@ class _Blame(NamedTuple):
     cause: Cause
     recognised: Recognised
     divergence: Divergence | None
+    against: int | None
 
 
 class Explainer:
@@ -295,10 +296,11 @@ class Explainer:
         )
 
     def _first(self, causes: Iterable[Cause], evidence: Evidence) -> _Blame | None:
+        before = None if evidence.before is None else evidence.before.index
         for cause in causes:
             recognised = cause.recognise(evidence)
             if recognised is not None:
-                return _Blame(cause, recognised, evidence.divergence)
+                return _Blame(cause, recognised, evidence.divergence, before)
         return None
 
     def _settle(self, seen: Seen, pair: Pair, account: _Account, blame: _Blame | None) -> None:
@@ -310,7 +312,7 @@ class Explainer:
         amounts = [one.above_cached_usd for one in lost if one.above_cached_usd is not None]
         self._findings.add(
             seen.index,
-            pair.against if pair.against is not None else pair.near,
+            blame.against,
             blame.cause,
             blame.recognised,
             blame.divergence,
