@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.metadata import entry_points
 
 import pytest
 
 from hitrate.pytest_plugin import assert_prefix_stable
 
 pytest_plugins = ["pytester"]
+
+PLUGIN = () if any(one.name == "hitrate" for one in entry_points(group="pytest11")) else ("-p", "hitrate.pytest_plugin")
+"""Needed where this is not installed, or was installed before the plugin came: pytest takes no plugin twice."""
 
 HANDBOOK = "You are the support agent of a mail-order nursery. " + " ".join(
     f"Rule {number}: plants of kind {number} may come back within {number + 7} days." for number in range(60)
@@ -144,7 +148,7 @@ def test_the_fixture_and_the_report_of_a_failure(pytester):
             assert_prefix_stable(lambda turn: request(turn, f"Time: 09:14:{10 + turn}. "))
         """
     )
-    result = pytester.runpytest("-p", "hitrate.pytest_plugin", "-p", "no:cacheprovider")
+    result = pytester.runpytest(*PLUGIN, "-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["E*AssertionError: the prefix is not stable", "E*call 1 against 0 · *"])
     assert "pytest_plugin.py" not in "\n".join(line for line in result.outlines if line.startswith(">"))

@@ -140,7 +140,7 @@ def test_no_breaks_in_no_calls_is_not_checked():
             (),
             "not checked",
             0.5,
-            "could not check a loss of at most $0.5: $0.5 is known, of 3 of 12 calls it is not",
+            "could not check a loss of at most $0.5: $0.5 is known, for 3 of 12 calls it is not",
         ),
         (
             None,

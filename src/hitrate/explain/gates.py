@@ -136,7 +136,7 @@ def _lost_usd(report: ExplainReport, most: float, allow: Collection[str]) -> Gat
         text = f"${_usd(seen)} lost, expected at most ${_usd(most)}"
         if outcome == "not checked":
             left_out = f"{waterfall.unpriced_calls:,} of {_calls(report.calls)}"
-            text = f"could not check {stated}: ${_usd(seen)} is known, of {left_out} it is not"
+            text = f"could not check {stated}: ${_usd(seen)} is known, for {left_out} it is not"
     return Gate(expectation="max-lost-usd", outcome=outcome, stated=most, seen=seen, text=text)
 
 
