@@ -59,7 +59,9 @@ def _plain_lines(text: bytes) -> list[bytes] | None:
     """Each event's data in a stream of nothing but `data: ...` and a blank line, as most servers write; else None."""
     if not (text.startswith(b"data: ") and text.endswith(b"\n\n")):
         return None
-    lines = text[6:-2].split(b"\n\ndata: ")
+    lines = text.split(b"\n\ndata: ")
+    lines[0] = lines[0][6:]
+    lines[-1] = lines[-1][:-2]
     all_data = b"".join(lines)
     return None if b"\n" in all_data or b"\r" in all_data or b"" in lines else lines
 

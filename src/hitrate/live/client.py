@@ -167,7 +167,7 @@ class Client:
         waits: list[float] = []
         while True:
             head = self._head(model or "", stream, headers or {}, body)
-            wire = b"%b%b%b" % (head, length_line(len(body)), body)
+            wire = b"".join((head, length_line(len(body)), body))
             sent = await self._send(wire, session)
             wait = self._wait(sent.response, tries=len(waits) + 1)
             if wait is None:

@@ -37,7 +37,7 @@ def read_outcome(response: Response, dialect: Dialect) -> Outcome:
     if response.status is None:
         return Outcome(_NOTHING, (), response.fault)
     slices, coding_fault = decoded_slices(response)
-    body = b"".join(part[2] for part in slices)
+    body = b"".join([part[2] for part in slices])
     if coding_fault is not None:
         return Outcome(_NOTHING, (), response.fault or coding_fault)
     if response.status >= 300:
@@ -60,24 +60,24 @@ def timing_of(response: Response, outcome: Outcome, *, origin_ns: int, origin_un
     if not written_ns:
         return None
 
-    def since_written(stamp_ns: int | None) -> float | None:
-        return None if stamp_ns is None else (stamp_ns - written_ns) / 1e9
-
-    def read_of(event: int) -> int:
-        return events[event].read
-
     reading, events = outcome.reading, outcome.events
-    first = None if reading.first_token is None else events[reading.first_token]
-    content = None if reading.first_content is None else events[reading.first_content]
+    ttft_s = first_content_s = None
+    first_read_tokens = 0
+    if reading.first_token is not None:
+        first = events[reading.first_token]
+        ttft_s = (first.stamp_ns - written_ns) / 1e9
+        first_read_tokens = bisect_right(reading.token_events, first.read, key=lambda event: events[event].read)
+    if reading.first_content is not None:
+        first_content_s = (events[reading.first_content].stamp_ns - written_ns) / 1e9
     sent_at_s = (written_ns - origin_ns) / 1e9
     return Timing(
         at=origin_unix + sent_at_s,
         sent_at_s=sent_at_s,
-        headers_s=since_written(response.headers_ns),
-        ttft_s=since_written(first and first.stamp_ns),
-        first_content_s=since_written(content and content.stamp_ns),
-        total_s=since_written(response.last_ns) if response.complete else None,
-        first_read_tokens=0 if first is None else bisect_right(reading.token_events, first.read, key=read_of),
+        headers_s=None if response.headers_ns is None else (response.headers_ns - written_ns) / 1e9,
+        ttft_s=ttft_s,
+        first_content_s=first_content_s,
+        total_s=(response.last_ns - written_ns) / 1e9 if response.complete else None,
+        first_read_tokens=first_read_tokens,
     )
 
 

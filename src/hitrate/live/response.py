@@ -32,7 +32,6 @@ class Response:
 
     __slots__ = (
         "_chunks",
-        "_framed",
         "_headers",
         "_parser",
         "_parts",
@@ -64,7 +63,6 @@ class Response:
         self.fault: str | None = None
         self.closed_silently = False
         self._chunks = 0
-        self._framed = False
         self._headers: dict[str, str] | None = None
         self.received = 0
         self._parts: list[bytes] = []
@@ -116,7 +114,8 @@ class Response:
         """The connection is gone. That ends a reply without a length as it should, and cuts any other."""
         if self.ended:
             return
-        if self.headers_ns is not None and not self._framed and error is None:
+        framed = not self.headers.keys().isdisjoint(("content-length", "transfer-encoding"))
+        if self.headers_ns is not None and not framed and error is None:
             self.complete = True
         elif self.reads == 0:
             self.closed_silently = True
@@ -161,7 +160,6 @@ class Response:
             return
         self.status = status
         self.headers_ns = self.last_ns
-        self._framed = any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in self.raw_headers)
 
     def on_message_complete(self) -> None:
         if self.headers_ns is not None and not self.complete:

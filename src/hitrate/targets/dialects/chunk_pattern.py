@@ -16,6 +16,7 @@ from hitrate.targets.dialects.openai_chunks import Chunk, first_choice, parse_ch
 
 _CONTENT = re.compile(rb'"content":\s*("[^"\\]*(?:\\.[^"\\]*)*")')
 _PROBE = "the text of this chunk"
+_PROBE_LITERAL = msgspec.json.encode(_PROBE)
 _REPEATABLE = ("content", "role")
 
 MAX_UNUSED = 3
@@ -41,10 +42,11 @@ class ChunkPattern:
         text_start, text_end = len(before), -len(after)
         for index in range(start, len(events)):
             data = events[index].data
-            if data[:text_start] != before or data[text_end:] != after:
+            text = data[text_start:text_end]
+            if before + text + after != data:
                 break
             try:
-                found.append(_decode_string(data[text_start:text_end]))
+                found.append(_decode_string(text))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 break
         if found:
@@ -63,11 +65,11 @@ class ChunkPattern:
         self._unused += 1
         before, after = data[: found.start(1)], data[found.end(1) :]
         try:
-            probed = parse_chunk(b'%b"%b"%b' % (before, _PROBE.encode(), after))
+            choice = first_choice(parse_chunk(before + _PROBE_LITERAL + after))
         except ValueError:
             return
-        if _only_text(probed) == _PROBE:  # else the member found belongs to another object
-            self._before, self._after = before, after
+        if choice is not None and choice.delta is not None and choice.delta.get("content") == _PROBE:
+            self._before, self._after = before, after  # else the member found belongs to another object
 
 
 def _only_text(chunk: Chunk) -> str | None:

@@ -89,16 +89,15 @@ class OpenAIChat(Dialect):
         ended = False
         position = 0
         while position < len(events):
-            texts = pattern.texts(events, position)
-            if texts:
-                reader.take_texts(texts, position)
-                position += len(texts)
-                continue
             data = events[position].data.strip()
             if data == b"[DONE]":
                 ended = True
             elif data:
                 pattern.learn(data, reader.take_event(data, position))
+                texts = pattern.texts(events, position + 1)
+                if texts:
+                    reader.take_texts(texts, position + 1)
+                    position += len(texts)
             position += 1
         return reader.reading(ended=ended)
 
