@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -271,6 +272,31 @@ def test_a_cache_point_marks_what_stands_in_front_of_it():
     }
     found = Sketcher().sketch(encoded(body), "bedrock-converse").parts
     assert [part.marks for part in found] == [((0, None),), ((0, None),), ()]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": "a"},
+        {"type": "text", "text": 'say ,"cache_control":{}'},
+        {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1, "cache_control": {"type": "data"}}},
+        {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "b", "cache_control": {}}]},
+        {"type": "text", "text": "a", "citations": [{"cache_control": {"type": "data"}}]},
+    ],
+)
+def test_a_message_whose_marker_moves_on_stays_what_it_is(block):
+    sketcher = Sketcher()
+    marked = {"role": "user", "content": [block, {"type": "text", "text": "c", "cache_control": {"type": "ephemeral"}}]}
+    for body in (marked, json.loads(json.dumps(marked).replace(', "cache_control": {"type": "ephemeral"}', ""))):
+        for _ in range(2):
+            data = encoded({"model": "m", "messages": [body, marked]})
+            assert sketcher.sketch(data, "anthropic-messages") == sketch_of_body(data, "anthropic-messages")
+    bare = json.dumps(marked).replace('"cache_control"', '"other"').encode()
+    data = b'{"messages": [' + bare + b"]}"
+    assert sketcher.sketch(data, "anthropic-messages") == sketch_of_body(data, "anthropic-messages")
+    stripped = re.sub(rb', "cache_control": \{[^{}]*\}', b"", json.dumps(marked).encode())
+    data = b'{"messages": [' + stripped + b"]}"
+    assert sketcher.sketch(data, "anthropic-messages") == sketch_of_body(data, "anthropic-messages")
 
 
 def test_a_body_that_cannot_be_read_says_why():

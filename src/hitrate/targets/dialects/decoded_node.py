@@ -13,8 +13,11 @@ class DecodedNode(Node):
     __slots__ = ()
 
     def __init__(self, pointer: str, value: Any) -> None:
-        super().__init__("", pointer, 0)
+        self.text = ""
+        self.pointer = pointer
+        self.start = self.end = 0
         self.value = value
+        self._children = None
 
     def members(self) -> dict[str, Node]:
         if not isinstance(self.value, dict):

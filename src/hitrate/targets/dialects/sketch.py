@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -74,6 +75,8 @@ those rendered before all else, and those rendered last before the messages. Not
 marks what stands in the member before it."""
 
 _sha256 = hashlib.sha256
+_CACHE_CONTROL = re.compile(rb',\s*"cache_control"\s*:\s*\{[^{}]*\}')
+
 _SAYS_NOTHING = NEUTRAL.difference(AFFINITY_KNOBS)
 
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -154,6 +157,18 @@ def texts_of_parts(prompt: CanonicalPrompt, dialect: str) -> list[str]:
 def _with_headers(found: Sketch, headers: Mapping[str, str]) -> Sketch:
     more = header_settings(headers)
     return Sketch(found.parts, (*found.key, *more), found.others, found.affinity) if more else found
+
+
+def _without_marks(raw: bytes, parts: tuple[Part, ...]) -> tuple[bytes, _Element] | None:
+    """How a message will look when its markers have moved on, and what will be in it; None where that is not certain.
+
+    Each marker read must be one that was cut, and no other member be called so: that one could be data of a tool.
+    """
+    (one, *others) = parts
+    bare, cuts = _CACHE_CONTROL.subn(b"", raw)
+    if others or cuts != len(one.marks) or raw.count(b'"cache_control"') != cuts:
+        return None
+    return bare, _Element((Part(one.digest, one.kind, one.characters, one.blocks),), ())
 
 
 def _prompt_reader(name: str) -> Callable[[Node], CanonicalPrompt]:
@@ -256,6 +271,8 @@ class _WireSketcher:
         for index, element in zip(unknown, self._read([bytes(raws[index]) for index in unknown]), strict=True):
             self._elements.put(digests[index], element)
             found[index] = element
+            if element.parts[0].marks and (bare := _without_marks(bytes(raws[index]), element.parts)) is not None:
+                self._elements.put(_sha256(bare[0]).digest(), bare[1])
         return found  # type: ignore[return-value]
 
     def _read(self, messages: list[bytes]) -> list[_Element]:
