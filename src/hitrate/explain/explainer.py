@@ -23,6 +23,7 @@ from hitrate.explain.causes.text_breaks import TEXT_CAUSES
 from hitrate.explain.diff import Comparison, compare
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Mark, Pair, Recognised, Relation, Seen
 from hitrate.explain.grouping import Findings
+from hitrate.explain.kept import kept_behind
 from hitrate.explain.labels import LABEL_OF, label_tokens
 from hitrate.explain.ledger import Ledger
 from hitrate.explain.pairing import Pairing
@@ -43,6 +44,9 @@ to be the other with something else there."""
 
 ODD_TOKENS = 16
 """Tokens that a template or a vendor adds or leaves out around what was sent."""
+
+_ODD_CHARACTERS = 4 * ODD_TOKENS
+"""Text behind a change on top of another conversation that is not worth a word."""
 
 _WINDOW = 256
 """Calls around a loss that a cause may look at."""
@@ -178,7 +182,7 @@ class Explainer:
         blame = self._first(OTHER_CAUSES, evidence)
         if blame is None or evidence.before is None or not blame.recognised.where_they_part:
             return blame
-        return blame._replace(divergence=self._compared(evidence.before, seen).divergence)
+        return blame._replace(divergence=self._compared(evidence.before, seen)[0].divergence)
 
     def _markers(self, seen: Seen) -> Sequence[Marker]:
         return self._sources.canonical(self._sources.body(seen.index), seen.dialect).markers
@@ -247,12 +251,14 @@ class Explainer:
         if against is None:
             return None
         before = self._seen[against]
-        comparison = self._compared(before, seen)
+        comparison, kept = self._compared(before, seen)
         divergence = comparison.divergence
-        if divergence is None or (pair.relation not in _BREAKS and not _is_near(comparison, divergence)):
+        if divergence is None:
+            return None
+        kept = max(kept, pair.kept_characters if pair.relation in _BREAKS else 0) + divergence.same_end
+        if pair.relation not in _BREAKS and (kept <= _ODD_CHARACTERS or not _is_near(comparison, divergence)):
             return None
         reusable = max(account.reusable_tokens, _tokens(None, seen, share=divergence.cacheable_share))
-        kept = (pair.kept_characters if pair.relation in _BREAKS else 0) + divergence.same_end
         kept_tokens = _tokens(None, seen, share=kept / max(1, seen.characters))
         account = _Account(reusable, min(kept_tokens, (seen.usage.prompt_tokens or kept_tokens) - reusable))
         if account.served_past(seen):
@@ -263,10 +269,11 @@ class Explainer:
         self._breaks[seen.conversation].append(divergence)
         return account, blame
 
-    def _compared(self, before: Seen, seen: Seen) -> Comparison:
+    def _compared(self, before: Seen, seen: Seen) -> tuple[Comparison, int]:
+        """Where they part, and the code points of whole segments behind it that both have."""
         was, now = self._sources.body(before.index), self._sources.body(seen.index)
-        canonical = self._sources.canonical
-        return compare(canonical(was, before.dialect), canonical(now, seen.dialect), was, now)
+        prompts = self._sources.canonical(was, before.dialect), self._sources.canonical(now, seen.dialect)
+        return compare(*prompts, was, now), kept_behind(*prompts)
 
     def _evidence(
         self,
