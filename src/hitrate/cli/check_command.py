@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,8 +11,6 @@ from hitrate.cli.log_options import log_options
 from hitrate.cli.options import Finite, output_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hitrate.core.findings import ExplainReport
     from hitrate.core.money import Price
     from hitrate.explain.gates import CheckReport
@@ -58,6 +54,7 @@ def check(
     Exit code 0 when every stated expectation holds, 1 when one does not or could not be checked, 2 for bad input.
     """
     from hitrate.cli.explained import explained
+    from hitrate.cli.finding_files import write_file
     from hitrate.cli.live_run import check_writable
     from hitrate.errors import UsageError
     from hitrate.explain.gates import Expectations
@@ -78,11 +75,11 @@ def check(
         report = redacted(report)
     checked = hold(report, expected, first_line)
     if html_file is not None:
-        _write_file(html_file, lambda out: render(report, "html", out))
+        write_file(html_file, lambda out: render(report, "html", out))
     if sarif_file is not None:
         from hitrate.report import sarif
 
-        _write_file(sarif_file, lambda out: sarif.render(report, out))
+        write_file(sarif_file, lambda out: sarif.render(report, out))
     _show(checked, output, github)
     if github:
         _annotate(checked, report)
@@ -104,25 +101,12 @@ def _warn_of_unknown(allow: tuple[str, ...], report: ExplainReport) -> None:
             click.echo(f"note: --allow {escape_line(name)}: no cause of this name is known{hint}", err=True)
 
 
-def _write_file(file: str, write: Callable[[Any], None]) -> None:
-    with Path(file).open("w", encoding="utf-8") as out:
-        write(out)
-    print(f"written: {file}", file=sys.stderr)
-
-
 def _show(checked: CheckReport, output: str | None, github: bool) -> None:
     """Where people read, the gates stand in the output; where machines do, what did not hold is said on stderr, too."""
+    from hitrate.cli.finding_files import show_guarded
     from hitrate.report.escape import escape_line
-    from hitrate.report.formats import render
 
-    if github:
-        from hitrate.report.github import guarded
-
-        drawn = io.StringIO()
-        render(checked, output or "table", drawn)
-        sys.stdout.write(guarded(drawn.getvalue()))
-    else:
-        render(checked, output or "table", sys.stdout)
+    show_guarded(checked, output, github)
     if output in ("json", "csv"):
         for gate in checked.gates:
             if gate.outcome != "held":

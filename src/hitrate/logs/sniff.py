@@ -72,14 +72,16 @@ class Log:
         return self._count.records()
 
 
-def open_log(path: str, read_reply: ReplyReader, format: str | None = None) -> Log:
+def open_log(path: str, read_reply: ReplyReader, format: str | None = None, *, stream: BinaryIO | None = None) -> Log:
     """A log opened in the named format, or in the one its start looks like. "-" is standard input.
+
+    `stream` is what the file holds, where it was opened already; it has to be seekable.
 
     Compressed (gzip) and UTF-16 files are read as if they were not. UsageError for an unknown format name or one that
     cannot be told, InputFileError for a file that is empty, cannot be opened or plainly is something else.
     """
     chosen = None if format is None else reader_named(format)
-    stream = _opened(path)
+    stream = _opened(path, stream)
     try:
         head = _head(stream, path)
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -129,10 +131,14 @@ def _something_else(head: bytes) -> str | None:
     return None
 
 
-def _opened(path: str) -> BinaryIO:
+def _opened(path: str, given: BinaryIO | None) -> BinaryIO:
     """Buffered, decompressed, and able to show its head."""
     try:
-        plain: Any = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb")  # noqa: SIM115  Log closes it
+        plain: Any
+        if given is not None:
+            plain = io.BufferedReader(cast(Any, given))
+        else:
+            plain = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb")  # noqa: SIM115  Log closes it
     except OSError as error:
         raise InputFileError(path, f"cannot be opened ({error.strerror})") from None
     try:

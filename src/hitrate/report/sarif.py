@@ -39,6 +39,11 @@ def render(report: ExplainReport, out: TextIO) -> None:
         "results": list(_results(report, names)),
         "properties": {"calls": report.calls, "hitRate": report.waterfall.hit_rate},
     }
+    write(run, out)
+
+
+def write(run: dict[str, Any], out: TextIO) -> None:
+    """A document with this one run."""
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     out.write(escape_json(json.dumps(document, indent=2, ensure_ascii=_has_surrogates(document))) + "\n")
 
@@ -59,8 +64,8 @@ def _rule(report: ExplainReport, name: str) -> dict[str, Any]:
     return {
         "id": name,
         "name": words.title().replace(" ", ""),
-        "shortDescription": _text(known.about if known else f"{words[:1].upper()}{words[1:]}."),
-        "help": _text(first.advice or first.summary),
+        "shortDescription": plain_text(known.about if known else f"{words[:1].upper()}{words[1:]}."),
+        "help": plain_text(first.advice or first.summary),
         "defaultConfiguration": {"level": level(first)},
         "properties": {"tags": ["prefix-cache", first.verdict], "reports": list(known.reports) if known else []},
     }
@@ -75,20 +80,20 @@ def _results(report: ExplainReport, names: list[str]) -> Iterator[dict[str, Any]
             "ruleId": finding.cause,
             "ruleIndex": names.index(finding.cause),
             "level": level(finding),
-            "message": _text(message(finding)),
-            "locations": [_location(report.log, finding.line, finding.pointer)],
+            "message": plain_text(message(finding)),
+            "locations": [location_of(report.log, finding.line, finding.pointer)],
             "partialFingerprints": {FINGERPRINT: f"{place}:{seen[place]}"},
             "occurrenceCount": max(1, finding.occurrences),
             "properties": _properties(finding),
         }
         if finding.against_line is not None:
-            compared = _location(report.log, finding.against_line, finding.pointer)
-            compared |= {"id": 1, "message": _text(f"call {finding.against}, which it is compared with")}
+            compared = location_of(report.log, finding.against_line, finding.pointer)
+            compared |= {"id": 1, "message": plain_text(f"call {finding.against}, which it is compared with")}
             result["relatedLocations"] = [compared]
         yield result
 
 
-def _text(text: str) -> dict[str, str]:
+def plain_text(text: str) -> dict[str, str]:
     """A message whose braces are no placeholders and whose brackets are no link (SARIF 3.11.5, 3.11.6)."""
     return {"text": escape_line(text).replace("{", "{{").replace("}", "}}").replace("](", "] (")}
 
@@ -114,7 +119,7 @@ def _properties(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _location(log: str, line: int | None, pointer: str | None) -> dict[str, Any]:
+def location_of(log: str, line: int | None, pointer: str | None) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": {"uri": uri(log)}}
     if line is not None and line > 0:
         physical["region"] = {"startLine": line}
@@ -149,6 +154,6 @@ def _notifications(log: str, skipped: Iterable[Skipped]) -> Iterator[dict[str, A
     for one in skipped:
         yield {
             "level": "warning",
-            "message": _text(f"not used: {one.reason}"),
-            "locations": [_location(log, one.line, None)],
+            "message": plain_text(f"not used: {one.reason}"),
+            "locations": [location_of(log, one.line, None)],
         }

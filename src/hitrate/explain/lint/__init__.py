@@ -1,0 +1,1 @@
+"""Checks of a request body before it is sent, one file each."""
