@@ -11,6 +11,7 @@ from log_files import chat, jsonl, opened, read
 from hitrate.errors import InputFileError, UsageError
 from hitrate.logs.sniff import open_log
 from hitrate.targets.dialects.by_shape import read_reply
+from hitrate.targets.dialects.sketch import Sketcher
 
 CASES = os.environ.get("HITRATE_CASES")
 TRACES = os.environ.get("HITRATE_TRACES")
@@ -80,6 +81,44 @@ def test_damaged_files_as_expected():
         assert lines == expected.get("error_lines", lines), name
         for warning in expected.get("warnings", ()):
             assert warning["line"] in {remark.line for remark in records.remarks}, name
+
+
+@pytest.mark.skipif(not CASES, reason="HITRATE_CASES is not set")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("b1-empty.jsonl", ["the file is empty"]),
+        ("b2-truncated.jsonl", ["cut off: the JSON value does not end"]),
+        (
+            "b3-wrong-types.json",
+            [
+                "/requests/0/body/model is an array",
+                "/requests/0/body/messages is an object",
+                "/requests/0/response/usage is a string",
+                "/requests/1/body/messages/0/content is a number",
+                "/requests/1/body/messages/2 is a string",
+                "/requests/2/body is null",
+            ],
+        ),
+        ("b4-mixed-encodings.jsonl", ["not UTF-8 at byte 696 of the file", "the line looks like UTF-16"]),
+        ("b5-bom-crlf-blank.jsonl", []),
+        ("b6-bad-middle.jsonl", ["NaN is not JSON", "member 'model' is given 2 times; the last value is used"]),
+        ("b7-html-error.jsonl", ["this is HTML and not a request log"]),
+        ("b8-surrogate-and-depth.jsonl", ["nested more than 500 levels deep"]),
+    ],
+)
+def test_what_is_said_of_damaged_files(name, said):
+    try:
+        log = open_log(str(Path(str(CASES)) / "broken" / name), read_reply)
+        calls, records = list(log), log.records()
+        texts = [one.reason for one in records.skipped] + [one.what for one in records.remarks]
+        sketcher = Sketcher()
+        assert all(sketcher.sketch(call.body, call.dialect).characters for call in calls)
+    except InputFileError as error:
+        texts = [error.message]
+    for text in said:
+        assert any(text in one for one in texts), (text, texts)
+    assert said or not texts
 
 
 @pytest.mark.skipif(not CASES, reason="HITRATE_CASES is not set")

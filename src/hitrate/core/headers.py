@@ -30,6 +30,11 @@ REQUEST_HEADERS = frozenset(
         "anthropic-version",
         "openai-beta",
         "user-agent",
+        # which adapter of a model answers
+        "x-adapter-id",
+        "x-lora-adapter",
+        "x-lora-id",
+        "x-lora-name",
         # correlation
         "x-correlation-id",
         "x-request-id",
