@@ -182,6 +182,20 @@ def test_the_time_is_looked_at_with_every_read_since_a_flood_holds_up_timers():
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(("earlier_s", "later_s"), [(1000.0, 0.002), (0.001, 0.02)])
+def test_each_exchange_has_its_own_time_whatever_that_of_the_one_before(run, earlier_s, later_s):
+    async def main():
+        connection = Connection(asyncio.get_running_loop())
+        connection.connection_made(Mock())
+        connection.begin(b"GET", earlier_s, None)
+        connection.data_received(b"".join(with_length(b"{}")))
+        response = await connection.exchange(b"GET", timeout_s=later_s)
+        assert response.fault.startswith("no reply in ")
+        assert float(response.fault.split()[3]) >= later_s / 2  # uvloop rounds to milliseconds
+
+    run(main())
+
+
 def test_a_call_cancelled_inside_a_flood_closes_its_connection(run):
     async def main():
         flooded, gone = asyncio.Event(), asyncio.Event()

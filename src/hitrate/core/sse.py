@@ -21,6 +21,8 @@ from hitrate.core.model import StreamEvent
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
+_LINE_FEED, _RETURN = b"\n\r"
+
 _new_tuple = tuple.__new__  # calling `StreamEvent` would run Python code once for every token
 
 
@@ -63,7 +65,7 @@ def _plain_lines(text: bytes) -> list[bytes] | None:
     lines[0] = lines[0][6:]
     lines[-1] = lines[-1][:-2]
     all_data = b"".join(lines)
-    return None if b"\n" in all_data or b"\r" in all_data or b"" in lines else lines
+    return lines if _LINE_FEED not in all_data and _RETURN not in all_data and all(lines) else None
 
 
 def _ends_of_plain(lines: list[bytes]) -> list[int]:
