@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from hitrate.caches.rules import describe
 from hitrate.core.cost import Quote, logged_usd
-from hitrate.core.findings import ExplainReport, Finding, RecordSums
+from hitrate.core.findings import ExplainReport, RecordSums
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Sketch
@@ -139,16 +139,16 @@ class _Reader:
         )
 
     def report(self) -> ExplainReport:
-        findings, waterfall, by_session = self._explainer.finish()
+        found = self._explainer.finish()
         records = self._source.records()
         odd = self._reporting.findings(repeated=records.repeated, answers=records.used)
-        bill = () if findings or odd else self._pricing.findings()
+        bill = () if found.findings or odd else self._pricing.findings()
         return ExplainReport(
             log=self._source.path,
             format=self._source.format,
             rule_set=self._rule_sets(),
             calls=records.used,
-            sessions=len(by_session),
+            sessions=len(found.by_session),
             records=RecordSums(
                 read=records.read,
                 used=records.used,
@@ -157,13 +157,14 @@ class _Reader:
                 skipped=records.skipped,
                 remarks=records.remarks,
             ),
-            findings=(*findings, *odd, *bill),
-            waterfall=waterfall,
-            by_session=by_session,
-            notes=tuple(self._notes(findings)),
+            findings=(*found.findings, *odd, *bill),
+            waterfall=found.waterfall,
+            by_session=found.by_session,
+            by_call=found.by_call,
+            notes=tuple(self._notes()),
         )
 
-    def _notes(self, findings: Sequence[Finding]) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         if self._unread:
             yield (
                 f"{self._unread:,} request{' was' if self._unread == 1 else 's were'} left out of the comparison, the "

@@ -143,6 +143,8 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     raw_usage: dict[str, Any] | None = None
     happenings: tuple[Happening, ...] = ()
     """What the log says happened since the session's call before this one."""
+    line: int | None = None
+    """The line, from 1, of the log that it was read from, where that has lines."""
     diagnosis: dict[str, Any] | None = None
     """What the vendor itself says about a missed cache (Anthropic's cache diagnostics), untouched."""
 

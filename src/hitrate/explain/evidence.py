@@ -53,6 +53,8 @@ class Seen(Struct, kw_only=True):
     """0-based position in the log."""
     conversation: int = 0
     """Number of the conversation it was found to belong to."""
+    line: int | None = None
+    """Line of the log, from 1."""
     session: str = ""
     """The log's own name of the session, "" where it gives none."""
     label: str = ""

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from hitrate.core.findings import Finding, SessionWaterfall, Waterfall
+from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding, SessionWaterfall, Waterfall
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Marker, Sketch
+from hitrate.explain.account import ODD_CHARACTERS, ODD_TOKENS, Account, is_near, tokens_of
 from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
@@ -30,23 +31,6 @@ from hitrate.explain.pairing import Pairing
 from hitrate.explain.signs import noise_of
 from hitrate.explain.vendor_diagnosis import vendor_says
 from hitrate.explain.waterfall import Paid, Waterfalls, is_lost
-
-SERVED_PAST = 0.5
-"""A change in front of text of which more than this share was served is no change of the prompt: the engine does not
-render what differs (an id, say)."""
-
-ESTIMATE_SLACK = 0.1
-"""Tokens of a part of a prompt are worked out from its share of the characters, which is right to about this much."""
-
-NEAR_SHARE = 0.6
-"""Of the shorter one, that two conversations' first prompts have in common around what differs on top, for one of them
-to be the other with something else there."""
-
-ODD_TOKENS = 16
-"""Tokens that a template or a vendor adds or leaves out around what was sent."""
-
-_ODD_CHARACTERS = 4 * ODD_TOKENS
-"""Text behind a change on top of another conversation that is not worth a word."""
 
 _WINDOW = 256
 """Calls around a loss that a cause may look at."""
@@ -74,27 +58,6 @@ class Sources(NamedTuple):
     price: Callable[[Call], Price | None]
 
 
-class _Account(NamedTuple):
-    """What of a call's prompt could have been served: the numbers its labels come from."""
-
-    reusable_tokens: int
-    """By the text, from the earlier call that agrees longest."""
-    kept_tokens: int = 0
-    """Sent before, behind a break."""
-
-    def lost(self, seen: Seen) -> int | None:
-        """None where cached tokens are not reported."""
-        if seen.usage.cached_tokens is None or seen.usage.accounting_fault:
-            return None
-        return max(0, self.reusable_tokens + self.kept_tokens - seen.usage.cached_tokens)
-
-    def served_past(self, seen: Seen) -> bool:
-        """Whether the engine served so much of what stands behind a change that the change is none of the prompt."""
-        cached = seen.usage.cached_tokens
-        past = max(ODD_TOKENS, SERVED_PAST * self.kept_tokens)
-        return cached is not None and cached > self.reusable_tokens * (1 + ESTIMATE_SLACK) + past
-
-
 class Judged(NamedTuple):
     """What the caller may want to know of a call that was added."""
 
@@ -102,6 +65,15 @@ class Judged(NamedTuple):
     price: Price | None
     continues: bool
     """It goes on with an earlier conversation whose text is whole."""
+
+
+class Explained(NamedTuple):
+    """What was found in a log; the findings the dearest first."""
+
+    findings: tuple[Finding, ...]
+    waterfall: Waterfall
+    by_session: tuple[SessionWaterfall, ...]
+    by_call: tuple[CallRate, ...]
 
 
 class _Blame(NamedTuple):
@@ -123,7 +95,7 @@ class Explainer:
         self._prices: list[Price | None] = []
         self._conversations: dict[int, list[int]] = defaultdict(list)
         self._breaks: dict[int, list[Divergence]] = defaultdict(list)
-        self._suspected: dict[int, _Account] = {}
+        self._suspected: dict[int, Account] = {}
         """Calls to be looked at again when the log is at its end."""
         self._findings = Findings()
         self._waterfalls = Waterfalls()
@@ -153,10 +125,10 @@ class Explainer:
         """Count a call whose body cannot be read: its tokens are all new, as far as anyone can tell."""
         seen = seen_of(call, len(self._seen), None)
         self._note(seen, self._sources.price(call))
-        self._label(seen, "first", _Account(seen.usage.cached_tokens or 0), None)
+        self._label(seen, "first", Account(seen.usage.cached_tokens or 0), None)
         return Judged(seen, self._prices[seen.index], False)
 
-    def finish(self) -> tuple[list[Finding], Waterfall, tuple[SessionWaterfall, ...]]:
+    def finish(self) -> Explained:
         """Judge what had to wait for the end of the log."""
         reporting = {(one.target, one.model) for one in self._seen if one.usage.cached_tokens is not None}
         for index, account in self._suspected.items():
@@ -165,9 +137,25 @@ class Explainer:
                 self._fill_in_zero(seen)
             self._settle(seen, pair, account, self._beside_the_text(seen, pair, account))
         self._suspected.clear()
-        findings = [*self._findings.all(), *self._ledger.findings()]
-        findings.sort(key=lambda one: (-(one.lost_usd or 0.0), -(one.lost_tokens or 0), one.call or 0))
-        return findings, self._waterfalls.total(), self._waterfalls.by_session()
+        return Explained(
+            findings=tuple(sorted(map(self._with_lines, self._all_findings()), key=_dearest_first)),
+            waterfall=self._waterfalls.total(),
+            by_session=self._waterfalls.by_session(),
+            by_call=tuple(map(self._rate, self._seen[:MOST_CALL_RATES])),
+        )
+
+    def _all_findings(self) -> list[Finding]:
+        return [*self._findings.all(), *self._ledger.findings()]
+
+    def _with_lines(self, finding: Finding) -> Finding:
+        lines = [None if index is None else self._seen[index].line for index in (finding.call, finding.against)]
+        return replace(finding, line=lines[0], against_line=lines[1])
+
+    def _rate(self, seen: Seen) -> CallRate:
+        usage = seen.usage
+        return CallRate(
+            call=seen.index, session=self._session(seen), prompt_tokens=usage.prompt_tokens, hit_rate=usage.hit_rate
+        )
 
     def _fill_in_zero(self, seen: Seen) -> None:
         """Where the wire leaves a count of 0 out and other calls of the log have one, an absent count is 0."""
@@ -175,7 +163,7 @@ class Explainer:
         if usage.cached_tokens is None and usage.prompt_tokens is not None and self._sources.facts(seen).omits_zero:
             seen.usage = replace(usage, cached_tokens=0)
 
-    def _beside_the_text(self, seen: Seen, pair: Pair, account: _Account) -> _Blame | None:
+    def _beside_the_text(self, seen: Seen, pair: Pair, account: Account) -> _Blame | None:
         evidence = self._evidence(seen, pair, account)
         if evidence.before is not None and (seen.marks or evidence.before.marks):
             evidence = replace(evidence, markers=self._markers(seen), markers_before=self._markers(evidence.before))
@@ -208,13 +196,13 @@ class Explainer:
         assert pair is not None
         return pair
 
-    def _account(self, seen: Seen, pair: Pair) -> _Account:
+    def _account(self, seen: Seen, pair: Pair) -> Account:
         if pair.relation in _APART or pair.best is None:
-            return _Account(0)
+            return Account(0)
         best, characters = self._seen[pair.best], pair.best_characters
         if best.key != seen.key and (own := self._under_same_key(seen, pair)) is not None:
             best, characters = own, min(own.characters, characters)
-        return _Account(_tokens(best, seen, characters))
+        return Account(tokens_of(best, seen, characters))
 
     def _under_same_key(self, seen: Seen, pair: Pair) -> Seen | None:
         """The newest earlier prompt in this one's front that was sent with the same model and settings: after a switch
@@ -226,7 +214,7 @@ class Explainer:
             pair = self._pair(before.index)
         return None
 
-    def _is_suspect(self, seen: Seen, pair: Pair, account: _Account) -> bool:
+    def _is_suspect(self, seen: Seen, pair: Pair, account: Account) -> bool:
         """Cheap, and rather too often yes than no: the causes look closer."""
         if not seen.answered:
             return bool(seen.marks)
@@ -245,7 +233,7 @@ class Explainer:
             return True
         return facts.requires_marks and (not seen.marks or seen.marks[-1].characters < before.characters)
 
-    def _broken(self, seen: Seen, pair: Pair, account: _Account) -> tuple[_Account, _Blame] | None:
+    def _broken(self, seen: Seen, pair: Pair, account: Account) -> tuple[Account, _Blame] | None:
         """The cause of a change in the text; None where both prompts render alike, or the engine served past it."""
         against = pair.against if pair.relation in _BREAKS else pair.near
         if against is None:
@@ -256,11 +244,11 @@ class Explainer:
         if divergence is None:
             return None
         kept = max(kept, pair.kept_characters if pair.relation in _BREAKS else 0) + divergence.same_end
-        if pair.relation not in _BREAKS and (kept <= _ODD_CHARACTERS or not _is_near(comparison, divergence)):
+        if pair.relation not in _BREAKS and (kept <= ODD_CHARACTERS or not is_near(comparison, divergence)):
             return None
-        reusable = max(account.reusable_tokens, _tokens(None, seen, share=divergence.cacheable_share))
-        kept_tokens = _tokens(None, seen, share=kept / max(1, seen.characters))
-        account = _Account(reusable, min(kept_tokens, (seen.usage.prompt_tokens or kept_tokens) - reusable))
+        reusable = max(account.reusable_tokens, tokens_of(None, seen, share=divergence.cacheable_share))
+        kept_tokens = tokens_of(None, seen, share=kept / max(1, seen.characters))
+        account = Account(reusable, min(kept_tokens, (seen.usage.prompt_tokens or kept_tokens) - reusable))
         if account.served_past(seen):
             return None
         blame = self._first(TEXT_CAUSES, self._evidence(seen, pair, account, before=before, divergence=divergence))
@@ -279,7 +267,7 @@ class Explainer:
         self,
         seen: Seen,
         pair: Pair,
-        account: _Account,
+        account: Account,
         *,
         before: Seen | None = None,
         divergence: Divergence | None = None,
@@ -310,7 +298,7 @@ class Explainer:
                 return _Blame(cause, recognised, evidence.divergence, before)
         return None
 
-    def _settle(self, seen: Seen, pair: Pair, account: _Account, blame: _Blame | None) -> None:
+    def _settle(self, seen: Seen, pair: Pair, account: Account, blame: _Blame | None) -> None:
         """Label the call's tokens and count its finding in."""
         paid = self._label(seen, pair.relation, account, blame)
         if blame is None:
@@ -335,7 +323,7 @@ class Explainer:
             ),
         )
 
-    def _label(self, seen: Seen, relation: Relation, account: _Account, blame: _Blame | None) -> Sequence[Paid]:
+    def _label(self, seen: Seen, relation: Relation, account: Account, blame: _Blame | None) -> Sequence[Paid]:
         if seen.usage.prompt_tokens is None:
             return ()
         facts = self._sources.facts(seen)
@@ -373,6 +361,7 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
         characters += part.characters
     return Seen(
         index=index,
+        line=call.line,
         session=call.session,
         label=call.label,
         dialect=call.dialect,
@@ -396,23 +385,5 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
     )
 
 
-def _tokens(earlier: Seen | None, seen: Seen, characters: int = 0, *, share: float | None = None) -> int:
-    """Tokens of the first `characters` of a prompt: by the count of the earlier prompt that has them, else its own.
-
-    Equal to that count where the earlier prompt stands in this one as a whole. `share` is of the text of the prompt
-    whose count it is, instead of characters.
-    """
-    for one in (earlier, seen):
-        if one is not None and one.usage.prompt_tokens is not None and one.characters:
-            of_text = characters / one.characters if share is None else share
-            tokens = round(one.usage.prompt_tokens * min(1.0, of_text))
-            return min(tokens, seen.usage.prompt_tokens or tokens)
-    return 0
-
-
-def _is_near(comparison: Comparison, divergence: Divergence) -> bool:
-    """Whether the first prompts of two conversations are one text with something else inside its front."""
-    if divergence.kind not in ("tools", "schema", "system"):
-        return False
-    shorter = min(comparison.before_characters, comparison.now_characters)
-    return divergence.cacheable_chars + divergence.same_end >= NEAR_SHARE * shorter
+def _dearest_first(finding: Finding) -> tuple[float, int, int]:
+    return -(finding.lost_usd or 0.0), -(finding.lost_tokens or 0), finding.call or 0

@@ -65,8 +65,8 @@ class Findings:
             growing.lost_usd = (growing.lost_usd or Decimal(0)) + lost_usd
 
     def all(self) -> list[Finding]:
-        """The dearest first, then those that lost most, then as they came."""
-        found = [
+        """In the order in which they first showed."""
+        return [
             replace(
                 growing.finding,
                 calls=tuple(growing.calls),
@@ -76,7 +76,6 @@ class Findings:
             )
             for growing in self._growing.values()
         ]
-        return sorted(found, key=lambda one: (-(one.lost_usd or 0.0), -(one.lost_tokens or 0), one.call or 0))
 
 
 def _finding(

@@ -89,7 +89,7 @@ class Answers:
         if not isinstance(usage, dict):
             yield Skipped(line=line, reason=f"{pointer}/message/usage is {kind(usage)}, expected an object")
             return
-        call, fault = self._call(value, message, usage, session)
+        call, fault = self._call(value, message, usage, session, line)
         if fault is not None:
             yield Remark(line=line, what=fault)
         key = (str(message.get("id")), str(value.get("requestId")))
@@ -101,7 +101,7 @@ class Answers:
             if (call.usage.output_tokens or 0) >= (self._open[key].usage.output_tokens or 0):
                 # The time stays that of the first line: the nearest to when the call was made.
                 first = self._open[key]
-                self._open[key] = replace(call, timing=first.timing, happenings=first.happenings)
+                self._open[key] = replace(call, timing=first.timing, happenings=first.happenings, line=first.line)
             yield Repeated()
         else:
             self._open[key] = self._with_happenings(call)
@@ -156,7 +156,7 @@ class Answers:
         self._open = {}
 
     def _call(
-        self, value: dict[str, Any], message: dict[str, Any], usage: dict[str, Any], session: str
+        self, value: dict[str, Any], message: dict[str, Any], usage: dict[str, Any], session: str, line: int | None
     ) -> tuple[Call, str | None]:
         _, reading = self._read_reply({**message, "type": "message"}, _DIALECT)
         model = message.get("model") if isinstance(message.get("model"), str) else None
@@ -175,6 +175,7 @@ class Answers:
             timing=None if at is None else Timing(at=at, sent_at_s=at),
             raw_usage=raw_usage,
             diagnosis=diagnosis_of(message),
+            line=line,
         )
         return call, reading.fault
 

@@ -117,7 +117,7 @@ class Exchange:
         dialect, reading = self._reading(record, response, None if body is None else body.dialect)
         if reading.fault is not None and response is not None and "error" not in response:
             yield Remark(line=line, what=reading.fault)
-        yield _call(record, body or _NO_BODY, response or {}, reading, dialect, at, done)
+        yield _call(record, body or _NO_BODY, response or {}, reading, dialect, at, done, line)
 
     def _reading(
         self, record: dict[str, Any], response: dict[str, Any] | None, guessed: str | None
@@ -187,6 +187,7 @@ def _call(
     dialect: str,
     at: float | None,
     done: float | None,
+    line: int | None,
 ) -> Call:
     raw_usage = dict(reading.raw_usage) if reading.raw_usage is not None else None
     if tier := _text(response.get("service_tier")):
@@ -207,6 +208,7 @@ def _call(
         raw_usage=raw_usage,
         error=reading.fault if reading.reply is None and "error" in response else None,
         diagnosis=diagnosis_of(response),
+        line=line,
     )
 
 

@@ -121,6 +121,7 @@ def _call(
         raw_usage=None if unfinished else raw_usage,
         error=error,
         happenings=found,
+        line=line,
     )
 
 
