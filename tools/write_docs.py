@@ -30,6 +30,7 @@ from hitrate.cli.group import COMMANDS, hitrate
 from hitrate.cli.options import call_options, output_options, store_option, target_options
 from hitrate.cli.practice_options import practice_options
 from hitrate.logs.sniff import READERS
+from hitrate.report.causes import causes as cause_list
 from hitrate.serve.practice.caches import rule_text
 from hitrate.serve.practice.faults import KINDS
 from hitrate.serve.practice.options import PracticeOptions
@@ -383,11 +384,54 @@ def store_schema() -> str:
     return "\n\n".join(f"```sql\n{file.read_text(encoding='utf-8').strip()}\n```" for file in files)
 
 
+# Causes
+
+_VERDICTS = {
+    "prefix_break": "The text in front changed",
+    "key_change": "The same text under another key",
+    "breakpoints": "Explicit cache markers",
+    "expiry": "Lifetime",
+    "too_short": "Too short to be cached",
+    "race": "Calls at once",
+    "routing": "Another replica, or evicted",
+    "engine": "The engine lost or could not use its state",
+    "reporting": "The figures are read wrong",
+    "pricing": "The bill is worked out wrong",
+    "unknown": "No visible cause",
+}
+
+
+def causes() -> str:
+    known = cause_list().values()
+    parts = []
+    for verdict, title in _VERDICTS.items():
+        of_verdict = [cause for cause in known if cause.verdict == verdict]
+        parts.append(f"## {title} (`{verdict}`)")
+        parts.append(
+            table(
+                ["cause", "voice", "what happened", "reported in"],
+                [
+                    [code(cause.name), cause.voice, cause.about, ", ".join(map(_thread, getattr(cause, "reports", ())))]
+                    for cause in of_verdict
+                ],
+            )
+        )
+    return "\n\n".join(parts)
+
+
+def _thread(address: str) -> str:
+    """A link to a public thread, named as GitHub does; any other page by its host."""
+    thread = re.fullmatch(r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull|discussions)/(\d+)", address)
+    name = f"{thread[1]}#{thread[2]}" if thread else address.split("/")[2]
+    return f"[{name}]({address})"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "targets": targets,
     "dialects": dialects,
     "cache-rules": cache_rules,
+    "causes": causes,
     "routing-policies": routing_policies,
     "faults": faults,
     "imitated": imitated,

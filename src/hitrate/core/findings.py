@@ -81,6 +81,16 @@ class Finding(Struct, frozen=True, kw_only=True):
     against_line: int | None = None
 
 
+class Oddity(Struct, frozen=True, kw_only=True):
+    """A cause of findings on a whole log: nothing was lost, but its figures are easily read wrong."""
+
+    name: str
+    verdict: Verdict
+    voice: Voice
+    about: str
+    reports: tuple[str, ...] = ()
+
+
 class LabelSum(Struct, frozen=True, kw_only=True):
     """Prompt tokens of one label; of breaks and other losses per cause."""
 

@@ -53,7 +53,10 @@ class Compaction:
     verdict: ClassVar[Verdict] = "prefix_break"
     voice: ClassVar[Voice] = "observation"
     about: ClassVar[str] = "The history was replaced by a summary, so the next prompt was written anew."
-    reports: ClassVar[tuple[str, ...]] = ("openai/codex#37305", "aaif-goose/goose#11257")
+    reports: ClassVar[tuple[str, ...]] = (
+        "https://github.com/openai/codex/issues/37305",
+        "https://github.com/aaif-goose/goose/issues/11257",
+    )
 
     def recognise(self, shortfall: Shortfall) -> Recognised | None:
         if not shortfall.compacted:
@@ -71,7 +74,10 @@ class IdleTime:
     verdict: ClassVar[Verdict] = "expiry"
     voice: ClassVar[Voice] = "yours to change"
     about: ClassVar[str] = "More time passed between two calls than an unused entry is kept."
-    reports: ClassVar[tuple[str, ...]] = ("rossoctl/context-guru#86", "earendil-works/pi#6427")
+    reports: ClassVar[tuple[str, ...]] = (
+        "https://github.com/rossoctl/context-guru/issues/86",
+        "https://github.com/earendil-works/pi/issues/6427",
+    )
 
     def recognise(self, shortfall: Shortfall) -> Recognised | None:
         if shortfall.idle_s is None or shortfall.idle_s <= shortfall.lifetime_s:
@@ -96,7 +102,10 @@ class ParameterChange:
     verdict: ClassVar[Verdict] = "key_change"
     voice: ClassVar[Voice] = "yours to change"
     about: ClassVar[str] = "The model, the thinking level or the tools were changed between two calls."
-    reports: ClassVar[tuple[str, ...]] = ("openai/codex#35416", "anthropics/claude-code#48087")
+    reports: ClassVar[tuple[str, ...]] = (
+        "https://github.com/openai/codex/issues/35416",
+        "https://github.com/anthropics/claude-code/issues/48087",
+    )
 
     def recognise(self, shortfall: Shortfall) -> Recognised | None:
         if not shortfall.settings:
@@ -133,7 +142,10 @@ class NotVisible:
     verdict: ClassVar[Verdict] = "unknown"
     voice: ClassVar[Voice] = "observation"
     about: ClassVar[str] = "The log shows no cause; whether the prompt changed cannot be told without its text."
-    reports: ClassVar[tuple[str, ...]] = ("anthropics/claude-code#87966", "cortexkit/anthropic-auth#157")
+    reports: ClassVar[tuple[str, ...]] = (
+        "https://github.com/anthropics/claude-code/issues/87966",
+        "https://github.com/cortexkit/anthropic-auth/issues/157",
+    )
 
     def recognise(self, shortfall: Shortfall) -> Recognised | None:
         return Recognised(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hitrate.core.findings import Finding
+from hitrate.core.findings import Finding, Oddity
 from hitrate.core.model import Usage
 from hitrate.core.money import Bill, Price, Unpriced, bill
 
@@ -18,6 +18,24 @@ _SAME = Decimal("0.01")
 
 _MILLION = Decimal(1_000_000)
 _LISTED = 100
+
+
+PRICING_ODDITIES = (
+    Oddity(
+        name="how-tokens-are-billed",
+        verdict="pricing",
+        voice="observation",
+        about="The log brings its own prices, and its wire counts cached tokens in a way that is easily billed wrong.",
+        reports=("https://github.com/BerriAI/litellm/issues/14849",),
+    ),
+    Oddity(
+        name="wrong-cost-logged",
+        verdict="pricing",
+        voice="yours to change",
+        about="The cost that the log states is that of the usual mistake with cached tokens.",
+        reports=("https://github.com/Aider-AI/aider/issues/5516",),
+    ),
+)
 
 
 class Pricing:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hitrate.core.findings import Finding
+from hitrate.core.findings import Finding, Oddity
 from hitrate.core.model import REPEATED_TOTALS, Usage
 from hitrate.explain.evidence import Seen
 from hitrate.explain.signs import served_nothing
@@ -55,6 +55,31 @@ _CACHED_PLACES: tuple[tuple[str, ...], ...] = (
 """Where one usage object may tell the cached tokens; two that are there have to agree."""
 
 _INPUT_COUNTERS = ("input_tokens", "prompt_tokens", "cache_read_input_tokens", "promptTokenCount")
+
+
+_ABOUT = {
+    "lines-repeated": "Several lines of the log are one answer and repeat its usage.",
+    "stream-totals-repeated": "A stream tells its input counters more than once; they are running totals, not parts.",
+    "unusual-field": "Cached tokens are reported at a place where a reader written for this wire does not look.",
+    "counts-contradict": "Two figures of one usage object contradict each other.",
+    "zero-but-warm": "Cached tokens are reported as 0, and the time to first token says that the cache works.",
+    "not-reported-but-warm": "Cached tokens are not reported, and the time to first token says that the cache works.",
+    "not-reported": "The field for cached tokens is there and null, which is not 0.",
+}
+_REPORTS = {
+    "lines-repeated": ("https://github.com/ccusage/ccusage/issues/994",),
+    "stream-totals-repeated": ("https://github.com/envoyproxy/ai-gateway/issues/2279",),
+    "unusual-field": ("https://github.com/earendil-works/pi/issues/8075",),
+    "counts-contradict": ("https://github.com/BerriAI/litellm/issues/11789",),
+    "zero-but-warm": ("https://github.com/jundot/omlx/issues/1803",),
+    "not-reported-but-warm": ("https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2419",),
+    "not-reported": ("https://github.com/vllm-project/vllm-ascend/issues/9030",),
+}
+
+REPORTING_ODDITIES = tuple(
+    Oddity(name=name, verdict="reporting", voice="observation", about=about, reports=_REPORTS[name])
+    for name, about in _ABOUT.items()
+)
 
 
 class Reporting:

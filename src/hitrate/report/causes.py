@@ -6,18 +6,27 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hitrate.core.findings import Oddity
     from hitrate.explain.causes.interface import Cause
     from hitrate.explain.ledger_causes import LedgerCause
 
 
 @cache
-def causes() -> dict[str, Cause | LedgerCause]:
+def causes() -> dict[str, Cause | LedgerCause | Oddity]:
     """Every cause by its name. Imported when it is asked for: a table does not need it."""
     from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
     from hitrate.explain.causes.text_breaks import TEXT_CAUSES
     from hitrate.explain.ledger_causes import LEDGER_CAUSES
+    from hitrate.explain.pricing import PRICING_ODDITIES
+    from hitrate.explain.reporting import REPORTING_ODDITIES
 
-    known: list[Cause | LedgerCause] = [*TEXT_CAUSES, *OTHER_CAUSES, *LEDGER_CAUSES]
+    known: list[Cause | LedgerCause | Oddity] = [
+        *TEXT_CAUSES,
+        *OTHER_CAUSES,
+        *LEDGER_CAUSES,
+        *REPORTING_ODDITIES,
+        *PRICING_ODDITIES,
+    ]
     return {cause.name: cause for cause in known}
 
 
