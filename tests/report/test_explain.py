@@ -26,7 +26,7 @@ finding 1 · clock-in-prefix · you can change this · certain
   what to do: Move the time behind the stable text.
   call 1 against 0 · /messages/0/content, character 31 · about 4,120 tokens, $0.0103 lost
   "07 UTC\\n\\nYou are" became "21 UTC\\n\\nYou are"
-  31 characters of prompt in front are shared, 0.2 % of the earlier one
+  31 characters of prompt in front are shared, 0.2 % of the later prompt
   shows in 2 calls of session garden: 1, 2
   ruled out: another model; expiry: 14 s passed
 
@@ -35,7 +35,7 @@ finding 2 · tool-order · you can change this · likely
   what to do: Sort the tools by name.
   call 4 against 3 · /tools · about 900 tokens lost
   order_lookup, refund became refund, order_lookup
-  0 characters of prompt in front are shared, 0.0 % of the earlier one
+  0 characters of prompt in front are shared, 0.0 % of the later prompt
   shows once of session depot
 
 finding 3 · provider-missed · provider suspected · possible

@@ -131,6 +131,10 @@ class Divergence(Struct, frozen=True, kw_only=True):
     value_was: str | None = None
     """The whole string or value there, where it is at most some thousand characters."""
     value_now: str | None = None
+    rest_was: str = ""
+    """Up to two thousand code points of the string from the offset on, in the earlier prompt."""
+    rest_now: str = ""
+    """The same in the later one."""
     same_end: int = 0
     """Code points behind the change that both strings end with: text that was sent before and stands behind it."""
     front: str = ""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding, SessionWaterfall, Waterfall
+from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding, SessionWaterfall, Verdict, Waterfall
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Marker, Sketch
@@ -125,7 +125,7 @@ class Explainer:
         """Count a call whose body cannot be read: its tokens are all new, as far as anyone can tell."""
         seen = seen_of(call, len(self._seen), None)
         self._note(seen, self._sources.price(call))
-        self._label(seen, "first", Account(seen.usage.cached_tokens or 0), None)
+        self._label(seen, Pair(relation="first"), Account(seen.usage.cached_tokens or 0), None)
         return Judged(seen, self._prices[seen.index], False)
 
     def finish(self) -> Explained:
@@ -300,7 +300,7 @@ class Explainer:
 
     def _settle(self, seen: Seen, pair: Pair, account: Account, blame: _Blame | None) -> None:
         """Label the call's tokens and count its finding in."""
-        paid = self._label(seen, pair.relation, account, blame)
+        paid = self._label(seen, pair, account, blame)
         if blame is None:
             return
         lost = [one for one in paid if one.cause == blame.cause.name and is_lost(one.label, one.cause)]
@@ -323,13 +323,15 @@ class Explainer:
             ),
         )
 
-    def _label(self, seen: Seen, relation: Relation, account: Account, blame: _Blame | None) -> Sequence[Paid]:
+    def _label(self, seen: Seen, pair: Pair, account: Account, blame: _Blame | None) -> Sequence[Paid]:
         if seen.usage.prompt_tokens is None:
             return ()
         facts = self._sources.facts(seen)
         # Without a cause, what is missing within the noise was not lost.
-        rounding = 0 if blame is not None else noise_of(facts, relation, account.reusable_tokens)
-        verdict = "unknown" if blame is None else blame.cause.verdict
+        rounding = 0 if blame is not None else noise_of(facts, pair.relation, account.reusable_tokens)
+        other_key = pair.best is not None and self._seen[pair.best].key != seen.key
+        unexplained: Verdict = "key_change" if other_key else "unknown"
+        verdict = unexplained if blame is None else blame.cause.verdict
         labels = label_tokens(
             prompt_tokens=seen.usage.prompt_tokens,
             cached_tokens=seen.usage.cached_tokens,

@@ -87,7 +87,7 @@ def spot_of(divergence: Divergence | None) -> Spot | None:
     """None where the difference is not inside a text, or where a text differs only because others moved."""
     if divergence is None or divergence.offset is None or divergence.change in _OTHERS_MOVED:
         return None
-    front, was, now = divergence.front, divergence.was, divergence.now
+    front, was, now = divergence.front, divergence.rest_was or divergence.was, divergence.rest_now or divergence.now
     if divergence.value_was is not None and divergence.value_now is not None:
         front = front or divergence.value_was[: divergence.offset]
         was = divergence.value_was[divergence.offset :]

@@ -22,8 +22,8 @@ _LONGEST_VALUE = 4000
 
 _MOST_NAMES = 20
 
-_LONGEST_FRONT = 2000
-"""Code points in front of a difference: enough to reach the heading of most sections."""
+_LONGEST_AROUND = 2000
+"""Code points in front of a difference and behind it: enough to reach the headings of most sections."""
 
 
 def described(spot: Spot, old: Request, new: Request, index: int, common: int) -> Divergence:
@@ -45,6 +45,8 @@ def described(spot: Spot, old: Request, new: Request, index: int, common: int) -
         cacheable_share=in_front / new.characters if new.characters else 0.0,
         value_was=_whole(spot, spot.was),
         value_now=_whole(spot, spot.now),
+        rest_was=_rest(spot, spot.was),
+        rest_now=_rest(spot, spot.now),
         same_end=_same_end(spot),
         front=_front(spot),
         names=names[:_MOST_NAMES],
@@ -186,7 +188,13 @@ def _short(spot: Spot, value: Any) -> str:
 def _front(spot: Spot) -> str:
     if spot.form != "string" or spot.kind == "image" or spot.offset is None:
         return ""
-    return spot.was[max(0, spot.offset - _LONGEST_FRONT) : spot.offset]
+    return spot.was[max(0, spot.offset - _LONGEST_AROUND) : spot.offset]
+
+
+def _rest(spot: Spot, value: Any) -> str:
+    if spot.form != "string" or spot.kind == "image" or spot.offset is None or not isinstance(value, str):
+        return ""
+    return value[spot.offset : spot.offset + _LONGEST_AROUND]
 
 
 def _as_text(value: Any) -> str:

@@ -119,7 +119,7 @@ def _told(finding: Finding) -> Iterator[Line]:
     if text := change(finding, 2 * SIDE_CHARACTERS):
         yield Line("place", text)
     if finding.cacheable_chars is not None:
-        share = "" if finding.cacheable_share is None else f", {percent(finding.cacheable_share)} % of the earlier one"
+        share = "" if finding.cacheable_share is None else f", {percent(finding.cacheable_share)} % of the later prompt"
         yield Line("place", f"{count(finding.cacheable_chars)} characters of prompt in front are shared{share}")
     if text := _shows_in(finding):
         yield Line("place", text)
