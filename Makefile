@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-engine check format bench docs dist clean
+.PHONY: help demo test test-fast test-engine differential check format bench docs dist clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -20,6 +20,9 @@ test-fast: $(VENV)/.test-installed ## Run the tests that start no engine
 
 test-engine: $(VENV)/.test-installed ## Run the tests on a real llama.cpp server
 	$(BIN)/python -m pytest -q -m engine
+
+differential: $(VENV)/.test-installed ## Hold the cache models against real engines; see tests/differential/README.md
+	$(BIN)/python -m pytest -q -rs -o python_files='check_*.py' --timeout 1500 tests/differential
 
 check: $(VENV)/.test-installed ## Format, lint, types and import rules
 	$(BIN)/ruff format --check src tests tools benchmarks
