@@ -22,6 +22,8 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Explain": {
         "explain": "What broke the prefix cache in a log: where, whose doing, at what price.",
+        "lint": "What is wrong with requests before they are sent.",
+        "whatif": "What a fix would have made of a log's hit rate and bill.",
         "check": "Whether a log holds what you expect of it, for CI.",
         "cost": "What a log's calls cost, with caching and without.",
     },

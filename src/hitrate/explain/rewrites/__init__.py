@@ -1,0 +1,1 @@
+"""Fixes made to request bodies, one file each: what `whatif` replays."""
