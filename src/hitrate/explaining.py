@@ -103,6 +103,7 @@ class _Reader:
         self._archive = archive
         self._quote = quote
         self._sketcher = Sketcher()
+        self._prompts = _Prompts()
         self._facts: dict[tuple[str, str, str | None, bool], Facts] = {}
         self._unread = 0
         self._unread_reason = ""
@@ -111,8 +112,8 @@ class _Reader:
         self._explainer = Explainer(
             Sources(
                 sketch=self._sketch,
-                canonical=canonical_of,
-                texts=_texts,
+                canonical=self._prompts,
+                texts=self._texts,
                 host=host_of,
                 stray_marks=_stray_marks,
                 body=archive.__getitem__,
@@ -180,6 +181,9 @@ class _Reader:
             raise ValueError("its wire format is not recognised")
         return self._sketcher.sketch(call.body, call.dialect, call.headers)
 
+    def _texts(self, body: bytes, dialect: str) -> Sequence[str]:
+        return texts_of_parts(self._prompts(body, dialect), dialect)
+
     def _facts_of(self, seen: Seen) -> Facts:
         key = (seen.target, seen.dialect, seen.model, seen.usage.cached_source.startswith("timings"))
         found = self._facts.get(key)
@@ -196,6 +200,8 @@ class _Reader:
 
 
 _NO_USAGE = Usage()
+_PROMPT_BYTES = 2 << 20
+"""Of bodies whose prompts are kept; those of two calls always are."""
 
 
 def canonical_of(body: bytes, dialect: str) -> CanonicalPrompt:
@@ -203,8 +209,26 @@ def canonical_of(body: bytes, dialect: str) -> CanonicalPrompt:
     return dialect_named(_WIRES.get(dialect, dialect)).canonical(body)
 
 
-def _texts(body: bytes, dialect: str) -> Sequence[str]:
-    return texts_of_parts(canonical_of(body, dialect), dialect)
+class _Prompts:
+    """`canonical_of` that keeps the prompts last read: a conversation that breaks once breaks again and again, and each
+    of its calls is compared with the one before it."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[bytes, str], CanonicalPrompt] = {}
+        self._bytes = 0
+
+    def __call__(self, body: bytes, dialect: str) -> CanonicalPrompt:
+        key = (body, dialect)
+        found = self._read.pop(key, None)
+        if found is None:
+            found = canonical_of(body, dialect)
+            self._bytes += len(body)
+        self._read[key] = found
+        while self._bytes > _PROMPT_BYTES and len(self._read) > 2:
+            oldest = next(iter(self._read))
+            del self._read[oldest]
+            self._bytes -= len(oldest[0])
+        return found
 
 
 def _stray_marks(call: Call) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
 from hitrate.explain.diff import Comparison, compare
-from hitrate.explain.evidence import Divergence, Evidence, Facts, Mark, Pair, Recognised, Relation, Seen
+from hitrate.explain.evidence import Divergence, Evidence, Facts, Mark, Pair, Recognised, Seen
 from hitrate.explain.grouping import Findings
 from hitrate.explain.kept import kept_behind
 from hitrate.explain.labels import LABEL_OF, label_tokens
@@ -229,9 +229,15 @@ class Explainer:
         lost = account.lost(seen)
         if lost is None:
             return before.key != seen.key or before.others != seen.others or facts.requires_marks
-        if lost > ODD_TOKENS:
+        if lost > ODD_TOKENS and not self._is_rounding(seen, pair, lost, facts):
             return True
         return facts.requires_marks and (not seen.marks or seen.marks[-1].characters < before.characters)
+
+    @staticmethod
+    def _is_rounding(seen: Seen, pair: Pair, lost: int, facts: Facts) -> bool:
+        """Whether a call was served all whole steps of what it could be: by far the most usual call."""
+        served = bool(seen.usage.cached_tokens) and not seen.marks
+        return served and lost < facts.granularity and pair.relation in _WHOLE
 
     def _broken(self, seen: Seen, pair: Pair, account: Account) -> tuple[Account, _Blame] | None:
         """The cause of a change in the text; None where both prompts render alike, or the engine served past it."""
