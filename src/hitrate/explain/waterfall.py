@@ -17,13 +17,18 @@ MOST_CALLS_LISTED = 1000
 
 _LOST = {"behind a break", "expired", "routed or evicted", "not marked", "key changed"}
 
-_MILLION = Decimal(1_000_000)
-
 
 def is_lost(label: str, cause: str | None) -> bool:
     """Whether tokens of this label could have been served: not "below granularity" by mere rounding, but where a cause
     was found (a prompt below the minimum that a longer opening would lift)."""
     return label in _LOST or (label == "below granularity" and cause is not None)
+
+
+Amount = int | Decimal
+"""Money in 1/10**18 of a dollar: integers, which add up exactly and fast, where the price is one."""
+
+_UNITS_PER_MTOK_USD = 10**12
+_UNITS_PER_USD = Decimal(10**18)
 
 
 class Paid(NamedTuple):
@@ -32,17 +37,25 @@ class Paid(NamedTuple):
     label: str
     cause: str | None
     tokens: int
-    usd: Decimal | None
-    above_cached_usd: Decimal | None
+    amount: Amount | None
+    above_cached: Amount | None
+
+    @property
+    def usd(self) -> Decimal | None:
+        return _usd(self.amount)
+
+    @property
+    def above_cached_usd(self) -> Decimal | None:
+        return _usd(self.above_cached)
 
 
 class _Rates(NamedTuple):
-    """Dollars per million tokens; None is not known."""
+    """Per token; None is not known."""
 
-    cached: Decimal | None
-    written_1h: Decimal | None
-    written: Decimal | None
-    fresh: Decimal | None
+    cached: Amount | None
+    written_1h: Amount | None
+    written: Amount | None
+    fresh: Amount | None
 
 
 _NO_RATES = _Rates(None, None, None, None)
@@ -69,15 +82,7 @@ def price_labels(labels: Iterable[Labelled], usage: Usage, price: Price | None) 
         if label == "not reported":
             amount = None
         above = None if amount is None or rates.cached is None else amount - tokens * rates.cached
-        found.append(
-            Paid(
-                label,
-                cause,
-                tokens,
-                None if amount is None else amount / _MILLION,
-                None if above is None else above / _MILLION,
-            )
-        )
+        found.append(Paid(label, cause, tokens, amount, above))
     return tuple(found)
 
 
@@ -85,9 +90,9 @@ def _place_in_prompt(one: Labelled) -> int:
     return {"served": 0, "new": 2}.get(one.label, 1)
 
 
-def _take(stretches: list[int], tokens: int, rates: _Rates) -> Decimal | None:
-    """Dollars x 1,000,000 for the next tokens of the prompt; takes them off the stretches they lie in."""
-    amount: Decimal | None = Decimal(0)
+def _take(stretches: list[int], tokens: int, rates: _Rates) -> Amount | None:
+    """What the next tokens of the prompt cost; takes them off the stretches they lie in."""
+    amount: Amount | None = 0
     for place, rate in enumerate(rates):
         if not tokens:
             break
@@ -103,30 +108,42 @@ def _rates(price: Price) -> _Rates:
     """Prices as `core.money.bill` applies them: no listed write price means that writes cost what input costs."""
     if price.input_usd_per_mtok is None:
         return _NO_RATES
-    fresh = Decimal(str(price.input_usd_per_mtok))
+    fresh = _per_token(price.input_usd_per_mtok)
     written, written_1h, cached = (
-        None if amount is None else Decimal(str(amount))
-        for amount in (price.written_usd_per_mtok, price.written_1h_usd_per_mtok, price.cached_usd_per_mtok)
+        None if usd is None else _per_token(usd)
+        for usd in (price.written_usd_per_mtok, price.written_1h_usd_per_mtok, price.cached_usd_per_mtok)
     )
     if written is None:
         return _Rates(cached, fresh if written_1h is None else written_1h, fresh, fresh)
     return _Rates(cached, written_1h, written, fresh)
 
 
-class _Sum:
-    """Tokens and dollars of one label and cause; the dollars are over those tokens whose price is known."""
+def _per_token(usd_per_mtok: float) -> Amount:
+    rate = Decimal(str(usd_per_mtok)) * _UNITS_PER_MTOK_USD
+    whole = int(rate)
+    return whole if whole == rate else rate
 
-    __slots__ = ("above_cached_usd", "tokens", "usd")
+
+def _usd(amount: Amount | None) -> Decimal | None:
+    return None if amount is None else Decimal(amount) / _UNITS_PER_USD
+
+
+class _Sum:
+    """Tokens and money of one label and cause; the money is over those tokens whose price is known."""
+
+    __slots__ = ("above_cached", "amount", "tokens")
 
     def __init__(self) -> None:
         self.tokens = 0
-        self.usd: Decimal | None = None
-        self.above_cached_usd: Decimal | None = None
+        self.amount: Amount | None = None
+        self.above_cached: Amount | None = None
 
     def add(self, more: Paid | _Sum) -> None:
         self.tokens += more.tokens
-        self.usd = _plus(self.usd, more.usd)
-        self.above_cached_usd = _plus(self.above_cached_usd, more.above_cached_usd)
+        if more.amount is not None:
+            self.amount = more.amount + (self.amount or 0)
+        if more.above_cached is not None:
+            self.above_cached = more.above_cached + (self.above_cached or 0)
 
 
 class _Growing:
@@ -164,7 +181,8 @@ class _Growing:
     def waterfall(self) -> Waterfall:
         prompt_tokens = sum(one.tokens for one in self.sums.values())
         lost = [one for key, one in self.sums.items() if is_lost(*key)]
-        lost_usd = [one.above_cached_usd for one in lost if one.above_cached_usd is not None]
+        above = [one.above_cached for one in lost if one.above_cached is not None]
+        lost_usd = _usd(sum(above)) if above or not lost else None
         return Waterfall(
             prompt_tokens=prompt_tokens,
             calls=self.calls,
@@ -175,12 +193,12 @@ class _Growing:
                     cause=cause,
                     tokens=one.tokens,
                     share=one.tokens / prompt_tokens if prompt_tokens else None,
-                    usd=None if one.usd is None else float(one.usd),
+                    usd=None if (usd := _usd(one.amount)) is None else float(usd),
                 )
                 for (label, cause), one in sorted(self.sums.items(), key=_largest_first)
             ),
             lost_tokens=sum(one.tokens for one in lost),
-            lost_usd=float(sum(lost_usd)) if lost_usd or not lost else None,
+            lost_usd=None if lost_usd is None else float(lost_usd),
             unpriced_calls=self.unpriced_calls,
         )
 
@@ -222,21 +240,18 @@ class Waterfalls:
         return total.waterfall()
 
     def by_session(self) -> tuple[SessionWaterfall, ...]:
-        """In the order of their first calls."""
+        """In the order of their first calls, which need not be the one they were added in."""
+        listed = sorted(self._sessions.items(), key=lambda item: min(item[1].calls))
         return tuple(
-            SessionWaterfall(session=name, calls=tuple(own.calls), waterfall=own.growing.waterfall())
-            for name, own in self._sessions.items()
+            SessionWaterfall(session=name, calls=tuple(sorted(own.calls)), waterfall=own.growing.waterfall())
+            for name, own in listed
         )
 
 
 def _is_priced(paid: Paid) -> bool:
-    return paid.usd is not None and (paid.above_cached_usd is not None or not is_lost(paid.label, paid.cause))
+    return paid.amount is not None and (paid.above_cached is not None or not is_lost(paid.label, paid.cause))
 
 
 def _largest_first(item: tuple[tuple[str, str | None], _Sum]) -> tuple[int, int, str]:
     (label, cause), one = item
     return LABELS.index(label), -one.tokens, cause or ""
-
-
-def _plus(total: Decimal | None, amount: Decimal | None) -> Decimal | None:
-    return total if amount is None else amount if total is None else total + amount
