@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 V = TypeVar("V")
 
-MOST = 32
+MOST = 64
 """Arrays kept; conversations that run at the same time."""
 
 MOST_BYTES = 6 << 20

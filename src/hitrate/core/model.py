@@ -40,11 +40,10 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def accounting_fault(self) -> bool:
         """More cached and written than prompt tokens, or a negative count: the figures contradict each other."""
-        counts = (self.prompt_tokens, self.cached_tokens, self.written_tokens)
-        if any(count is not None and count < 0 for count in counts):
+        prompt, cached, written = self.prompt_tokens, self.cached_tokens or 0, self.written_tokens or 0
+        if cached < 0 or written < 0:
             return True
-        known = (self.cached_tokens or 0) + (self.written_tokens or 0)
-        return self.prompt_tokens is not None and known > self.prompt_tokens
+        return prompt is not None and (prompt < 0 or cached + written > prompt)
 
     @property
     def fresh_tokens(self) -> int | None:

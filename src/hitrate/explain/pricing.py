@@ -51,11 +51,15 @@ class Pricing:
         self._own = False
 
     def add(self, index: int, usage: Usage, price: Price | None, *, own: bool, logged_usd: float | None = None) -> None:
-        """`own`: the price comes from the log itself. `logged_usd` is what the log says the call cost.
+        """`own`: the price comes from the log itself, which then gives one for all calls. `logged_usd` is what the log
+        says the call cost.
 
         A call without a price, or without cached or written tokens, tells nothing.
         """
         if price is None or not ((usage.cached_tokens or 0) + (usage.written_tokens or 0)):
+            return
+        if not own and (logged_usd is None or not self._all_logged):
+            self._all_logged = False  # nothing can be said any more
             return
         right = bill(usage, price)
         if isinstance(right, Unpriced) or usage.prompt_tokens is None:

@@ -28,6 +28,7 @@ import datetime
 import tomllib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -214,14 +215,15 @@ class PriceBook:
             return Quote(price=with_documented_writes(self.own, model), provider=target or None, tier=tier)
         if model is None:
             return Unpriced("no model named")
-        at = None if call.timing is None else datetime.datetime.fromtimestamp(call.timing.at, datetime.UTC)
         # Prices change by the day and, at DeepSeek, by the hour.
-        key = (target, model, tier, None if at is None else (at.date(), at.hour, at.minute))
-        if key not in self._known:
+        key = (target, model, tier, None if call.timing is None else call.timing.at // 60)
+        found = self._known.get(key)
+        if found is None:
             if len(self._known) > 10_000:
                 self._known.clear()
-            self._known[key] = self._look_up(target, model, at, tier)
-        return self._known[key]
+            at = None if call.timing is None else datetime.datetime.fromtimestamp(call.timing.at, datetime.UTC)
+            found = self._known[key] = self._look_up(target, model, at, tier)
+        return found
 
     def quote_ahead(self, target: str, model: str) -> Quote | Unpriced:
         """The price now of calls that are yet to be made, at the standard tier."""
@@ -260,6 +262,7 @@ class PriceBook:
         return Quote(price=with_documented_writes(found, model), provider=provider, tier=tier, note=note)
 
 
+@lru_cache(maxsize=256)
 def target_called(name: str) -> str:
     """A target by a name that logs use for it: in another case, or as genai-prices calls it."""
     lowered = name.strip().lower()

@@ -31,7 +31,7 @@ def stray_marks(body: bytes, dialect: str) -> tuple[str, ...]:
 
     Empty for a body without such members, and for one that is no JSON object.
     """
-    if dialect not in _READ_BY and dialect != "gemini-generate":
+    if b"ache" not in body or (dialect not in _READ_BY and dialect != "gemini-generate"):  # in all spellings
         return ()
     read = _READ_BY.get(dialect, set())
     spellings = [
