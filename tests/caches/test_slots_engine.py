@@ -8,6 +8,7 @@ import random
 from typing import Any
 
 import pytest
+from llamacpp_scripts import MIB, TINY_MODEL, random_prompt
 
 from hitrate.caches.slots import SlotCache
 from hitrate.engines.llamacpp import LlamaCppEngine
@@ -15,10 +16,6 @@ from hitrate.tokens.llamacpp import generated_ids_members, prompt_token_ids
 
 pytestmark = pytest.mark.engine
 pytest.importorskip("xllamacpp", reason="needs the extra `engine`")
-
-MIB = 1024 * 1024
-TINY_MODEL = {"bytes_per_token": 2060, "bytes_per_sequence": 140}
-"""What llama.cpp writes for a sequence of the tiny model: 4 layers x 128 x key and value x 2 bytes, and its records."""
 
 
 def post(engine: LlamaCppEngine, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -103,27 +100,6 @@ def test_five_sessions_in_turn_on_four_slots(host_cache_mib: int, is_warm: bool)
                 session.append({"role": "assistant", "content": pair.chat(session)})
         assert pair.agree()
         assert (min(pair.served[5:]) > 30) is is_warm
-
-
-def random_prompt(randomness: random.Random, seen: list[list[int]]) -> list[int]:
-    """A new prompt, or an old one continued, cut off, with a piece removed, with a token changed, or as it was."""
-
-    def fresh(length: int) -> list[int]:
-        return [randomness.choice([300, 301, randomness.randrange(260, 3000)]) for _ in range(length)]
-
-    kind = randomness.choice(["new", "continue", "continue", "cut", "remove", "change", "same"])
-    if kind == "new" or not seen:
-        return fresh(randomness.randrange(1, 90))
-    base = randomness.choice(seen[-12:])
-    start, end = sorted(randomness.sample(range(len(base) + 1), 2))
-    changed = {
-        "continue": base + fresh(randomness.randrange(20)),
-        "cut": base[:end] + fresh(randomness.randrange(20)),
-        "remove": base[:start] + base[end:],
-        "change": base[:start] + fresh(1) + base[start + 1 :],
-        "same": base,
-    }[kind]
-    return (changed or fresh(1))[:230]
 
 
 @pytest.mark.parametrize(
