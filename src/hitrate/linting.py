@@ -176,7 +176,7 @@ def _single_request(name: str) -> bytes | Log:
     except (ValueError, RecursionError) as error:
         raise InputFileError(name, f"expected a request body in JSON: {error}") from None
     if not is_request_body(value) or body_problems(value, ""):
-        raise InputFileError(name, f"expected a request body: {named(body_problems(value, ''))}", line=1)
+        raise InputFileError(name, f"expected a request body: {named(body_problems(value, '')).strip()}", line=1)
     return text.encode("utf-8")
 
 
@@ -204,7 +204,7 @@ class _Flaws:
 
     def look(self, call: Call, body: Any, own: OwnRules, number: int) -> None:
         """ValueError for a body that its wire cannot read."""
-        request = _request(self._sketcher, call, body, own)
+        request = request_of(self._sketcher, call, body, own)
         for check in CHECKS:
             for flaw in check.look(request):
                 key = (check.name, flaw.pointer, hash(flaw.text)) if flaw.from_shape else (check.name, None, None)
@@ -243,7 +243,8 @@ class _Flaws:
         return frozenset(name for (name, *_), kept in self._kept.items() if not kept.flaw.from_shape)
 
 
-def _request(sketcher: Sketcher, call: Call, body: Any, own: OwnRules) -> Request:
+def request_of(sketcher: Sketcher, call: Call, body: Any, own: OwnRules) -> Request:
+    """A body as checks see it. ValueError where its wire cannot read it."""
     sketch = sketcher.sketch(call.body, call.dialect)
     prompt = dialect_named(call.dialect).canonical(call.body)
     seen = seen_of(call, 0, sketch)

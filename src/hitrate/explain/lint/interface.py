@@ -1,4 +1,4 @@
-"""What a check is given and has to answer. One file a check beside this one, with one test file.
+"""What a check is given and has to answer. One file a check beside this one.
 
 A check that says before the fact what a cause of `explain` says after it bears the cause's name.
 """

@@ -100,7 +100,8 @@ def _judged(moment: Moment, is_present: bool, is_state: bool) -> tuple[Kind, Sev
         if is_present and not is_state:
             return "clock", "note", "a time of day"
         return None
-    if moment.dates or (moment.weekday is not None and is_present):
+    has_year = any(year is not None for year, _, _ in moment.dates)
+    if has_year or (moment.has_date and is_present):  # "kind 12 may come back" names no day
         return "date", "note", "a date"
     return None
 

@@ -1,4 +1,4 @@
-"""What a rewrite is given and has to answer. One file a rewrite beside this one, with one test file.
+"""What a rewrite is given and has to answer. One file a rewrite beside this one.
 
 A rewrite goes over a log twice: it learns from every request, then makes the new bodies, both in the order sent. It
 keeps what it needs to keep of a conversation, so that what was sent once is sent again.

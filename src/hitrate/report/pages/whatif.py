@@ -16,8 +16,8 @@ def subject(report: WhatIfReport) -> tuple[str, list[str]]:
 
 def own_words(report: WhatIfReport) -> tuple[str, tuple[str, ...]]:
     return "What a fix would have changed", (
-        "The requests of the log were rewritten by each fix and replayed, as they were sent and as they would have been, "
-        "on one cache rule.",
+        "The requests of the log were rewritten by each fix and replayed on one cache rule, as they were sent and as "
+        "they would have been.",
         f"Both sides are predictions: {agreement(report)}.",
     )
 
