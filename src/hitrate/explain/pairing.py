@@ -218,17 +218,18 @@ class Pairing:
         head = was[: known.heads[call]]
         if not set(head).isdisjoint(prompt.digests[: prompt.head]):
             return True
-        tip = known.tip(known.conversations[call])
-        if tip is not None and tip.call == call and heads_alike(prompt, tip.prompt):
-            texts = self._texts(seen, call)
-            if texts is None or alike(texts.was()[0], texts.now()[0]):
-                return True
         messages = was[len(head) :]
         rest = set(messages).difference(known.common)
         if any(part.kind in REPLY_KINDS and part.digest in rest for part in prompt.parts[prompt.head :]):
             return True
         own = prompt.digests[prompt.head :]
-        return bool(rest) and len(own) > len(messages) and own[: len(messages)] == messages
+        if rest and len(own) > len(messages) and own[: len(messages)] == messages:
+            return True
+        tip = known.tip(known.conversations[call])
+        if tip is None or tip.call != call or not heads_alike(prompt, tip.prompt):
+            return False
+        texts = self._texts(seen, call)  # last, since they have to be read
+        return texts is None or alike(texts.was()[0], texts.now()[0])
 
     def _in_common(self, prompt: Prompt, was: Iterable[bytes]) -> float:
         shared = set(was).intersection(prompt.digests[prompt.head :])

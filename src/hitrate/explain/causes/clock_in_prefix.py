@@ -26,6 +26,9 @@ MOMENT_LABEL = re.compile(
 )
 """Words that say that a time or a date is the present one."""
 
+_STEPS = 16
+"""Breaks of a conversation, the newest ones, that tell in which steps a value moves."""
+
 
 class ClockInPrefix:
     name: ClassVar[str] = "clock-in-prefix"
@@ -105,7 +108,7 @@ def _earlier_steps(evidence: Evidence) -> list[float]:
     here = evidence.divergence
     pairs = (
         spot.moments
-        for past in evidence.lineage
+        for past in evidence.lineage[-_STEPS:]
         if here is not None and past.pointer == here.pointer and (spot := spot_of(past)) is not None
     )
     return [passed for pair in pairs if pair is not None and (passed := seconds_between(*pair)) is not None]

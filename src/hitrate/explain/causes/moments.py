@@ -130,7 +130,7 @@ def moments(line: str) -> tuple[Moment, ...]:
     return tuple(joined)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def moment_at(line: str, position: int) -> Moment | None:
     """The moment that covers `position`, or ends right there."""
     start = max(0, position - _LONGEST)

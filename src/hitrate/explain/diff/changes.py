@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections import Counter
 from typing import Any
@@ -47,7 +48,7 @@ _SHARED_TO_BE_A_CHANGE = 0.2
 _LETTERS_AROUND = 8
 """Code points beside a difference that may be one character with it."""
 
-_WITHOUT_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e"))
+_WITHOUT_WIDTH = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e]")
 
 
 def change_of_strings(was: str, now: str, offset: int) -> str:
@@ -120,7 +121,7 @@ _IDS_TO_AGREE = 8
 
 
 def _without_white_space(text: str) -> str:
-    return "".join((text if text.isascii() else text.translate(_WITHOUT_WIDTH)).split())
+    return "".join((text if text.isascii() else _WITHOUT_WIDTH.sub("", text)).split())
 
 
 def _same_but_for_form(was: str, now: str, offset: int, behind: int) -> bool:
