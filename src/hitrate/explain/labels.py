@@ -75,6 +75,11 @@ def label_tokens(
         shortfall = max(reusable - cached_tokens, 0)
         # A shortfall of less than a step is a block that was not full, wherever the estimate puts its edge.
         rounded = shortfall if shortfall < max(granularity, rounding_tokens + 1) else min(shortfall, reusable - most)
+        if shortfall == rounded and not kept:  # by far the most usual call; in the order of `LABELS`
+            usual = (("served", cached_tokens), ("new", prompt_tokens - cached_tokens - rounded))
+            return tuple(
+                Labelled(name, None, tokens) for name, tokens in (*usual, ("below granularity", rounded)) if tokens
+            )
         found = [
             ("served", None, cached_tokens),
             ("below granularity", None, rounded),

@@ -213,20 +213,22 @@ def _conflict(usage: Usage, raw_usage: Mapping[str, Any] | None) -> str | None:
     if raw_usage is None:
         return None
     inner = raw_usage.get("usage")
-    told = list(_told(inner if isinstance(inner, Mapping) else raw_usage))
+    told = _told(inner if isinstance(inner, dict) else raw_usage)
     for place, count in told[1:]:
         if count != told[0][1]:
             return f"{told[0][0]} says {told[0][1]:,}, {place} says {count:,}"
     return None
 
 
-def _told(usage: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+def _told(usage: Mapping[str, Any]) -> list[tuple[str, int]]:
+    found = []
     for place in _CACHED_PLACES:
-        value: Any = usage
-        for name in place:
-            value = value.get(name) if isinstance(value, Mapping) else None
-        if _is_count(value):
-            yield ".".join(place), value
+        value = usage.get(place[0])
+        if len(place) > 1:
+            value = value.get(place[1]) if isinstance(value, dict) else None
+        if value is not None and _is_count(value):
+            found.append((".".join(place), value))
+    return found
 
 
 def _is_count(value: Any) -> bool:

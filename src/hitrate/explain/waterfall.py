@@ -76,9 +76,15 @@ def price_labels(labels: Iterable[Labelled], usage: Usage, price: Price | None) 
     cached, written = usage.cached_tokens or 0, usage.written_tokens or 0
     written_1h = min(usage.written_1h_tokens or 0, written)
     stretches = [cached, written_1h, written - written_1h, usage.prompt_tokens - cached - written]
+    served = labels[0].tokens if labels and labels[0].label == "served" else 0
+    two_prices = not written and served == cached
     found = []
     for label, cause, tokens in labels:
-        amount = _take(stretches, tokens, rates)
+        if two_prices:
+            rate = rates.cached if label == "served" else rates.fresh
+            amount = None if rate is None else tokens * rate
+        else:
+            amount = _take(stretches, tokens, rates)
         if label == "not reported":
             amount = None
         above = None if amount is None or rates.cached is None else amount - tokens * rates.cached
