@@ -122,7 +122,10 @@ def without(text: str, slot: Slot, stand_in: str) -> tuple[int, int, str, str]:
     end = len(text) if end < 0 else end
     beside = text[start : slot.start] + text[slot.end : end]
     if len(beside.strip()) > _LONGEST_LABEL:
-        label = text[start : slot.start][-_LONGEST_LABEL:].rpartition(". ")[2]
+        label = text[start : slot.start]
+        if len(label) > _LONGEST_LABEL:
+            label = label[-_LONGEST_LABEL:].partition(" ")[2]
+        label = label.rpartition(". ")[2]
         return slot.start, slot.end, stand_in, (label + text[slot.start : slot.end]).strip()
     after = end
     while text[after : after + 1] == "\n" and (after == end or start == 0):
