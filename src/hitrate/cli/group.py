@@ -18,6 +18,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Measure": {
         "test": "Hit rate turn by turn in a growing conversation.",
         "bench": "Cold against warm time to first token.",
+        "probe": "What a vendor or engine does not publish: minimum, lifetime, replicas, sharing.",
         "compare": "The same conversation on two targets, or two stored runs, per turn.",
     },
     "Explain": {

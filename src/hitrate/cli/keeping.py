@@ -6,8 +6,7 @@ import sys
 import time
 
 from hitrate.core.model import Call
-from hitrate.core.results import BenchResult, TestResult
-from hitrate.logs.store import Store, StoreUnavailable
+from hitrate.logs.store import RunResult, Store, StoreUnavailable
 
 _LATEST_S = 2.0
 
@@ -60,7 +59,7 @@ class Keeper:
         if idle or time.monotonic() - self._flushed > _LATEST_S:
             self._flush()
 
-    def finish(self, result: TestResult | BenchResult) -> None:
+    def finish(self, result: RunResult) -> None:
         self._flush()
         if self._store is not None and self.run_id is not None:
             try:

@@ -1,4 +1,4 @@
-"""What `test` and `bench` share: open a target, make the calls of a plan, keep them, and show the result."""
+"""What `test`, `bench` and `probe` share: open a target, make the calls of a plan, keep them, and show the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hitrate.cli.progress import Progress
 from hitrate.cli.started import Started
 from hitrate.core.model import Call
 from hitrate.core.money import Price, total_cost
-from hitrate.core.results import BenchResult, Measurement, TestResult
+from hitrate.core.results import Measurement
 from hitrate.engines.running import settings_at
 from hitrate.errors import UsageError
 from hitrate.live.asker import WARM_UP, Asker, CallOptions
@@ -27,6 +27,7 @@ from hitrate.live.lag import LoopLag, measurement
 from hitrate.live.multi_turn import INTERRUPTED
 from hitrate.live.pace import Pace
 from hitrate.live.session import check_budget, choose_model, choose_price, empty_slots, open_target
+from hitrate.logs.store import RunResult
 from hitrate.targets.dialects.interface import Dialect
 
 
@@ -266,9 +267,7 @@ def check_writable(file: str | None) -> None:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
 
 
-def finish(
-    result: TestResult | BenchResult, keeper: Keeper, measured: Measured, output: str | None, html: str | None
-) -> int:
+def finish(result: RunResult, keeper: Keeper, measured: Measured, output: str | None, html: str | None) -> int:
     """Store and show a result; the exit code is 130 for a run that was interrupted, 3 when no call was answered."""
     keeper.finish(result)
     show(result, output, html)

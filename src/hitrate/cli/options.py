@@ -99,7 +99,9 @@ target_options = all_of(
 )
 
 call_options = all_of(
-    click.option("--max-tokens", type=click.IntRange(min=1), help="Longest reply; 32 in test, 16 in bench."),
+    click.option(
+        "--max-tokens", type=click.IntRange(min=1), help="Longest reply; 32 in test, 16 in bench, 1 in probe."
+    ),
     click.option(
         "--temperature", type=Finite(min=0), default=0.0, show_default=True, help="0 where the model takes one."
     ),

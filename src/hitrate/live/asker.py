@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from msgspec import Struct
@@ -94,13 +95,19 @@ class Asker:
         """Those of `ADAPTABLE` that are left out, because the target is known to refuse them or did."""
         return frozenset(self._dropped)
 
-    def _affinity_knob(self) -> Knob | None:
-        wanted = self._options.affinity
+    def _affinity_knob(self, wanted: str | None = None) -> Knob | None:
+        wanted = wanted or self._options.affinity
         if wanted == "none":
             return None
         if wanted == "auto":
             return next(iter(self.target.affinity), None)
         return Knob("header", wanted.rstrip(":")) if wanted.endswith(":") else Knob("body", wanted)
+
+    def with_client(self, client: Client) -> Asker:
+        """The same run through another client, as with another key: its calls join these, its spending starts there."""
+        other = copy(self)
+        other.client = client
+        return other
 
     async def warm_up(self) -> None:
         """One short call, so that what a server does only once is in no measured time, and a refusal is heard before
@@ -118,19 +125,20 @@ class Asker:
         label: str = "",
         isolation: str | None = None,
         cold: bool = False,
+        affinity: str | None = None,
         extra: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
     ) -> Call:
         """One call, whole; failures that may pass come back in the Call, others raise.
 
-        `isolation` is the value for the target's cold knob; `cold` leaves out the cache breakpoints. Raises
-        HitrateError when the target refuses before it has answered anything, and BudgetSpent before a call that would
-        go over the budget.
+        `isolation` is the value for the target's cold knob; `cold` leaves out the cache breakpoints; `affinity`
+        stands in for that of the options. Raises HitrateError when the target refuses before it has answered anything,
+        and BudgetSpent before a call that would go over the budget.
         """
         # None drops a member that the wire format would add by itself (Mistral refuses stream_options).
         members: dict[str, Any] = dict.fromkeys(self.target.not_accepted) | {**self._options.extra, **(extra or {})}
         headers: dict[str, str] = {}
-        knob = self._affinity_knob()
+        knob = self._affinity_knob(affinity)
         if knob is not None:
             (headers if knob.place == "header" else members)[knob.name] = session
         cold_knob = self.target.cold_knob
@@ -140,7 +148,7 @@ class Asker:
         try:
             for _ in range(1 + len(ADAPTABLE)):
                 body = self._body(messages, tools, members, max_tokens, None if cold else self.target.markers)
-                most = self._most(body)
+                most = self._most(body, max_tokens)
                 self._check_budget(most)
                 self._reserved_usd += most
                 try:
@@ -198,10 +206,12 @@ class Asker:
                 return True
         return False
 
-    def _most(self, body: bytes) -> float:
+    def _most(self, body: bytes, max_tokens: int | None = None) -> float:
         """What a call may cost at most; 0 where no price is known."""
-        most = None if self.price is None else upper_bound(len(body) // 3, self._options.max_tokens or 4096, self.price)
-        return most or 0.0
+        if self.price is None:
+            return 0.0
+        output_tokens = max_tokens or self._options.max_tokens or 4096
+        return upper_bound(len(body) // 3, output_tokens, self.price) or 0.0
 
     def _check_budget(self, most: float) -> None:
         """Calls under way count with the most they may cost."""

@@ -47,8 +47,11 @@ _FILLER = [
 
 def padded(system: str | None, pad_tokens: int, random_source: random.Random) -> str:
     """The system prompt behind a unique line and about `pad_tokens` tokens of filler."""
-    words = " ".join(random_source.choice(_FILLER) for _ in range(pad_tokens))
-    return f"Run {nonce(random_source)}.\n{words}\n{system or ''}"
+    return f"Run {nonce(random_source)}.\n{filler(pad_tokens, random_source)}\n{system or ''}"
+
+
+def filler(words: int, random_source: random.Random) -> str:
+    return " ".join(random_source.choice(_FILLER) for _ in range(words))
 
 
 def apart(number: int) -> int:

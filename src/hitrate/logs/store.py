@@ -23,12 +23,16 @@ import msgspec
 import platformdirs
 
 from hitrate.core.model import Call
+from hitrate.core.probe_results import ProbeResult
 from hitrate.core.results import SCHEMA_VERSION, BenchResult, TestResult
 from hitrate.errors import HitrateError, UsageError
 from hitrate.logs import rows
 from hitrate.logs.bodies import split_body
 
-RESULT_TYPES: dict[str, type[TestResult] | type[BenchResult]] = {"test": TestResult, "bench": BenchResult}
+RunResult = TestResult | BenchResult | ProbeResult
+"""What a run can end in."""
+
+RESULT_TYPES: dict[str, type[RunResult]] = {"test": TestResult, "bench": BenchResult, "probe": ProbeResult}
 
 SECRET_HEADERS = frozenset(
     {
@@ -156,7 +160,7 @@ class Store:
                 {"run": run_id, **columns},
             )
 
-    def finish_run(self, run_id: str, result: TestResult | BenchResult) -> None:
+    def finish_run(self, run_id: str, result: RunResult) -> None:
         with self._transaction() as connection:
             connection.execute("UPDATE runs SET result = ? WHERE id = ?", (rows.json_text(result), run_id))
 
@@ -189,7 +193,7 @@ class Store:
             for row in found
         ]
 
-    def result(self, run_id: str) -> TestResult | BenchResult:
+    def result(self, run_id: str) -> RunResult:
         """`run_id` may be shortened. UsageError if there is none, it is ambiguous, or the run was cut off."""
         full_id = self.find(run_id)
         (row,) = self._read("SELECT kind, result FROM runs WHERE id = ?", (full_id,))
