@@ -6,6 +6,7 @@ judged when the whole log was read: whether hits come and go, or never come, doe
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -22,12 +23,14 @@ from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
 from hitrate.explain.diff import Comparison, compare
-from hitrate.explain.evidence import Divergence, Evidence, Facts, Mark, Pair, Recognised, Seen
+from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
 from hitrate.explain.grouping import Findings
 from hitrate.explain.kept import kept_behind
 from hitrate.explain.labels import LABEL_OF, label_tokens
 from hitrate.explain.ledger import Ledger
 from hitrate.explain.pairing import Pairing
+from hitrate.explain.repeats import Repeats
+from hitrate.explain.seeing import seen_of
 from hitrate.explain.signs import noise_of
 from hitrate.explain.vendor_diagnosis import vendor_says
 from hitrate.explain.waterfall import Paid, Waterfalls, is_lost
@@ -97,6 +100,7 @@ class Explainer:
         self._breaks: dict[int, list[Divergence]] = defaultdict(list)
         self._suspected: dict[int, Account] = {}
         """Calls to be looked at again when the log is at its end."""
+        self._repeats = Repeats()
         self._findings = Findings()
         self._waterfalls = Waterfalls()
 
@@ -170,7 +174,8 @@ class Explainer:
         blame = self._first(OTHER_CAUSES, evidence)
         if blame is None or evidence.before is None or not blame.recognised.where_they_part:
             return blame
-        return blame._replace(divergence=self._compared(evidence.before, seen)[0].divergence)
+        bodies = self._sources.body(evidence.before.index), self._sources.body(seen.index)
+        return blame._replace(divergence=self._compared(evidence.before, seen, bodies)[0].divergence)
 
     def _markers(self, seen: Seen) -> Sequence[Marker]:
         return self._sources.canonical(self._sources.body(seen.index), seen.dialect).markers
@@ -245,27 +250,36 @@ class Explainer:
         if against is None:
             return None
         before = self._seen[against]
-        comparison, kept = self._compared(before, seen)
-        divergence = comparison.divergence
-        if divergence is None:
-            return None
-        kept = max(kept, pair.kept_characters if pair.relation in _BREAKS else 0) + divergence.same_end
-        if pair.relation not in _BREAKS and (kept <= ODD_CHARACTERS or not is_near(comparison, divergence)):
-            return None
+        bodies = self._sources.body(before.index), self._sources.body(seen.index)
+        again = self._repeats.again(seen, pair, bodies)
+        if again is not None:
+            divergence, kept = again.divergence_of(seen), pair.kept_characters
+        else:
+            comparison, kept = self._compared(before, seen, bodies)
+            if comparison.divergence is None:
+                return None
+            divergence = comparison.divergence
+            kept = max(kept, pair.kept_characters if pair.relation in _BREAKS else 0)
+            far = kept + divergence.same_end <= ODD_CHARACTERS or not is_near(comparison, divergence)
+            if pair.relation not in _BREAKS and far:
+                return None
         reusable = max(account.reusable_tokens, tokens_of(None, seen, share=divergence.cacheable_share))
-        kept_tokens = tokens_of(None, seen, share=kept / max(1, seen.characters))
+        kept_tokens = tokens_of(None, seen, share=(kept + divergence.same_end) / max(1, seen.characters))
         account = Account(reusable, min(kept_tokens, (seen.usage.prompt_tokens or kept_tokens) - reusable))
         if account.served_past(seen):
             return None
+        if again is not None:
+            return account, _Blame(again.cause, again.recognised, divergence, before.index)
         blame = self._first(TEXT_CAUSES, self._evidence(seen, pair, account, before=before, divergence=divergence))
         if blame is None:
             return None
         self._breaks[seen.conversation].append(divergence)
+        self._repeats.note(seen, pair, bodies, blame.cause, blame.recognised, divergence, kept)
         return account, blame
 
-    def _compared(self, before: Seen, seen: Seen) -> tuple[Comparison, int]:
+    def _compared(self, before: Seen, seen: Seen, bodies: tuple[bytes, bytes]) -> tuple[Comparison, int]:
         """Where they part, and the code points of whole segments behind it that both have."""
-        was, now = self._sources.body(before.index), self._sources.body(seen.index)
+        was, now = bodies
         prompts = self._sources.canonical(was, before.dialect), self._sources.canonical(now, seen.dialect)
         return compare(*prompts, was, now), kept_behind(*prompts)
 
@@ -281,7 +295,7 @@ class Explainer:
         if before is None and pair.against is not None:
             before = self._seen[pair.against]
         own = self._conversations[seen.conversation]
-        place = own.index(seen.index)
+        place = bisect_left(own, seen.index)
         return Evidence(
             call=seen,
             before=before,
@@ -354,43 +368,6 @@ class Explainer:
 
     def _session(self, seen: Seen) -> str:
         return seen.session or f"#{seen.conversation + 1}"
-
-
-def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
-    """The numbers of a call. It was answered unless its status or an error says otherwise."""
-    timing = call.timing
-    sketch = sketch or Sketch(())
-    marks: list[Mark] = []
-    blocks = characters = 0
-    for part in sketch.parts:
-        for block, ttl in part.marks:
-            marks.append(Mark(blocks + block + 1, characters + sum(part.blocks[: block + 1]), ttl))
-        blocks += len(part.blocks)
-        characters += part.characters
-    return Seen(
-        index=index,
-        line=call.line,
-        session=call.session,
-        label=call.label,
-        dialect=call.dialect,
-        target=call.target,
-        model=call.model,
-        at=None if timing is None else timing.at,
-        done=None if timing is None or timing.total_s is None else timing.at + timing.total_s,
-        ttft_s=None if timing is None else timing.ttft_s,
-        answered=(call.status is None or call.status < 400) and call.error is None,
-        status=call.status,
-        usage=call.usage,
-        key=sketch.key,
-        others=sketch.others,
-        affinity=sketch.affinity,
-        parts=len(sketch.parts),
-        blocks=blocks,
-        characters=characters,
-        marks=tuple(marks),
-        happenings=call.happenings,
-        diagnosis=call.diagnosis,
-    )
 
 
 def _dearest_first(finding: Finding) -> tuple[float, int, int]:

@@ -1,0 +1,44 @@
+"""What is kept of a call: its numbers, and its prompt as hashes and lengths."""
+
+from __future__ import annotations
+
+from hitrate.core.model import Call
+from hitrate.core.prompt import Sketch
+from hitrate.explain.evidence import Mark, Seen
+
+
+def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
+    """The numbers of a call. It was answered unless its status or an error says otherwise."""
+    timing = call.timing
+    sketch = sketch or Sketch(())
+    marks: list[Mark] = []
+    blocks = characters = 0
+    for part in sketch.parts:
+        for block, ttl in part.marks:
+            marks.append(Mark(blocks + block + 1, characters + sum(part.blocks[: block + 1]), ttl))
+        blocks += len(part.blocks)
+        characters += part.characters
+    return Seen(
+        index=index,
+        line=call.line,
+        session=call.session,
+        label=call.label,
+        dialect=call.dialect,
+        target=call.target,
+        model=call.model,
+        at=None if timing is None else timing.at,
+        done=None if timing is None or timing.total_s is None else timing.at + timing.total_s,
+        ttft_s=None if timing is None else timing.ttft_s,
+        answered=(call.status is None or call.status < 400) and call.error is None,
+        status=call.status,
+        usage=call.usage,
+        key=sketch.key,
+        others=sketch.others,
+        affinity=sketch.affinity,
+        parts=len(sketch.parts),
+        blocks=blocks,
+        characters=characters,
+        marks=tuple(marks),
+        happenings=call.happenings,
+        diagnosis=call.diagnosis,
+    )
