@@ -40,7 +40,7 @@ def read_usage(usage: dict[str, Any]) -> tuple[Usage, str | None]:
         output_tokens=counts.take("output_tokens", ("usage", "output_tokens")),
         reasoning_tokens=counts.take("reasoning_tokens", ("usage", "output_tokens_details", "thinking_tokens")),
         cached_source=cached_source,
-        sources=counts.sources,
+        sources=counts.shared_sources(),
     )
     return found, counts.fault
 

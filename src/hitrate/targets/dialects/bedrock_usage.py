@@ -29,7 +29,7 @@ def read_usage(usage: dict[str, Any]) -> tuple[Usage, str | None]:
         written_tokens=counts.take("written_tokens", _WRITTEN),
         output_tokens=counts.take("output_tokens", ("usage", "outputTokens")),
         cached_source=cached_source,
-        sources=counts.sources,
+        sources=counts.shared_sources(),
         **by_lifetime,
     )
     return found, counts.fault

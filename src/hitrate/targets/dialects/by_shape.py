@@ -175,7 +175,7 @@ def _agent_usage(response: dict[str, Any]) -> tuple[Usage, str | None]:
         written_tokens=counts.take("written_tokens", written),
         output_tokens=counts.take("output_tokens", ("usage", "output")),
         cached_source=cached_source,
-        sources=counts.sources,
+        sources=counts.shared_sources(),
     )
     return found, counts.fault
 

@@ -8,6 +8,7 @@ included, is a fault and stays unknown.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 Path = tuple[str, ...]
@@ -30,10 +31,10 @@ class Counts:
                 continue
             count = token_count(value)
             if count is not None:
-                return count, ".".join(path)
+                return count, _dotted(path)
             source = "null"
             if value is not None and self.fault is None:
-                self.fault = f"{'.'.join(path)} is {str(value)[:40]!r}, not a token count"
+                self.fault = f"{_dotted(path)} is {str(value)[:40]!r}, not a token count"
         return None, source
 
     def take(self, figure: str, *paths: Path) -> int | None:
@@ -50,6 +51,11 @@ class Counts:
             self.sources["cached_tokens"] = source
         return count, source
 
+    def shared_sources(self) -> dict[str, str]:
+        """The sources noted, the same object for replies with the same ones: the calls of a log are alike. Not to be
+        changed."""
+        return _shared(tuple(self.sources.items()))
+
     def add_up(self, figure: str, *needed: Path, also: tuple[Path, ...] = ()) -> int | None:
         """The sum of `needed`, and of those of `also` that are there; None if one that is needed is missing."""
         total = 0
@@ -63,6 +69,16 @@ class Counts:
                 return None
         self.sources[figure] = " + ".join(parts)
         return total
+
+
+@lru_cache(maxsize=256)
+def _dotted(path: Path) -> str:
+    return ".".join(path)
+
+
+@lru_cache(maxsize=256)
+def _shared(sources: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    return dict(sources)
 
 
 def token_count(value: Any) -> int | None:

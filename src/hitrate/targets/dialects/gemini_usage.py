@@ -36,7 +36,7 @@ def read_usage(reply: dict[str, Any]) -> tuple[Usage, str | None]:
         output_tokens=output,
         reasoning_tokens=reasoning,
         cached_source=cached_source,
-        sources=counts.sources,
+        sources=counts.shared_sources(),
     )
     return found, counts.fault
 
@@ -53,5 +53,5 @@ def _interactions(counts: Counts) -> Usage:
         ),
         reasoning_tokens=counts.take("reasoning_tokens", ("usage", "total_thought_tokens")),
         cached_source=cached_source,
-        sources=counts.sources,
+        sources=counts.shared_sources(),
     )

@@ -180,6 +180,6 @@ def read_usage(reply: dict[str, Any]) -> tuple[Usage, str | None]:
         cached_tokens=cached,
         output_tokens=counts.take("output_tokens", ("timings", "predicted_n"), ("tokens_predicted",)),
         cached_source=cached_source,
-        sources=counts.sources,
+        sources=counts.shared_sources(),
     )
     return found, counts.fault

@@ -43,6 +43,6 @@ def read_usage(usage: Any) -> tuple[Usage, str | None]:
         output_tokens=output,
         reasoning_tokens=counts.take("reasoning_tokens", ("usage", "output_tokens_details", "reasoning_tokens")),
         cached_source=cached_source,
-        sources=counts.sources,
+        sources=counts.shared_sources(),
     )
     return found, counts.fault

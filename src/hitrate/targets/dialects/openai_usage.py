@@ -101,7 +101,7 @@ def read_usage(reply: dict[str, Any]) -> tuple[Usage, str | None]:
         output_tokens=output,
         reasoning_tokens=reasoning,
         cached_source=cached_source,
-        sources=counts.sources,
+        sources=counts.shared_sources(),
     )
     return usage, counts.fault
 

@@ -32,8 +32,8 @@ from hitrate.targets.dialects.prompt_parts import parts_of, segments_of_parts, t
 from hitrate.targets.dialects.rendered_parts import rendered_parts, rendered_pieces
 from hitrate.targets.dialects.settings import NEUTRAL, header_settings, settings_of
 
-REMEMBERED = 1 << 15
-"""Parts that are kept in mind at least, and half the number that are at most: some 25 MB."""
+REMEMBERED = 1 << 14
+"""Parts that are kept in mind at least, and half the number that are at most: some 13 MB."""
 
 _FRAMES = 128
 """Frames kept in mind, as they stand."""
