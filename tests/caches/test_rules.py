@@ -9,6 +9,7 @@ from hitrate.caches.breakpoints import Mark
 from hitrate.caches.exact import ExactCache
 from hitrate.caches.marked import MarkedCache
 from hitrate.caches.objects import ObjectCache
+from hitrate.caches.prompts import PromptCache
 from hitrate.caches.radix import RadixCache
 from hitrate.caches.rules import RULE_SETS, describe, make_cache, minimum_tokens, rule_set
 from hitrate.caches.slots import SlotCache
@@ -22,6 +23,7 @@ SECOND_PROMPT_SERVED = {  # 3,000 tokens shared, 3,100 sent, nothing marked.
     "vllm-2026-11": (BlockChainCache, 2992, "vllm-2026-11 (block 16)"),
     "sglang-2026-11": (RadixCache, 3000, "sglang-2026-11 (page 1)"),
     "llama.cpp-2026-10": (SlotCache, 3000, "llama.cpp-2026-10 (4 slots, unified)"),
+    "mlx-lm-2026-11": (PromptCache, 3000, "mlx-lm-2026-11 (10 sequences)"),
     "openai-chat-before-gpt-5.6": (
         BlockChainCache,
         2944,

@@ -88,7 +88,7 @@ def test_what_the_log_states_wins(rules, expected):
         ({"engine": "vLLM 0.33", "args": "--block-size 32"}, "vllm-2026-11", 32, None),
         ({"engine": "sglang", "args": "--page-size=64"}, "sglang-2026-11", 64, None),
         ({"engine": "ollama 0.9"}, "llama.cpp-2026-10", 1, 300.0),
-        ({"engine": "mlx_lm.server"}, "longest-prefix", 1, None),
+        ({"engine": "mlx_lm.server"}, "mlx-lm-2026-11", 1, None),
         ({"engine": "local prefix cache, longest common prefix"}, "longest-prefix", 1, None),
         ({"engine": "something of our own", "block_size": 64}, None, 64, None),
     ],

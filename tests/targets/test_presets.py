@@ -14,6 +14,7 @@ RULE_SETS = {
     "vllm-2026-11",
     "sglang-2026-11",
     "llama.cpp-2026-10",
+    "mlx-lm-2026-11",
     "openai-chat-before-gpt-5.6",
     "openai-2026-09",
     "anthropic-2026-11",

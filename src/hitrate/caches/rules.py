@@ -17,6 +17,7 @@ from hitrate.caches.exact import ExactCache
 from hitrate.caches.interface import PrefixCache
 from hitrate.caches.marked import FIVE_MINUTES_S, MarkedCache
 from hitrate.caches.objects import ONE_HOUR_S, ObjectCache
+from hitrate.caches.prompts import PromptCache
 from hitrate.caches.radix import RadixCache
 from hitrate.caches.slots import SlotCache
 from hitrate.caches.units import UnitCache
@@ -26,6 +27,7 @@ _MODELS: dict[str, Callable[..., PrefixCache]] = {
     "block chain": BlockChainCache,
     "radix": RadixCache,
     "slots": SlotCache,
+    "prompts": PromptCache,
     "marked": MarkedCache,
     "exact": ExactCache,
     "units": UnitCache,
@@ -122,6 +124,15 @@ _RULE_SETS = (
         source="https://github.com/ggml-org/llama.cpp tools/server/{server-context,server-task}.cpp",
         note="llama-server's defaults: 4 slots that share one pool, host store of 8,192 MiB. With an explicit "
         "--parallel the slots divide the context instead: override kv_unified. Not for sliding-window models.",
+    ),
+    RuleSet(
+        name="mlx-lm-2026-11",
+        date="2026-11",
+        model="prompts",
+        parameters={"sequences": 10},
+        source="https://github.com/ml-explore/mlx-lm mlx_lm/{server,models/cache}.py, 0.32.2",
+        note="mlx_lm.server's defaults. Models whose state cannot be cut (rotating windows, state space): override "
+        "trims=false. --prompt-cache-bytes is not modelled.",
     ),
     RuleSet(
         name="openai-chat-before-gpt-5.6",
@@ -259,6 +270,7 @@ _WORDS = {
     "block_size": "block {}",
     "page_size": "page {}",
     "slots": "{} slots",
+    "sequences": "{} sequences",
     "minimum_tokens": "at least {:,} tokens",
     "look_back": "look-back {}",
     "latest_breakpoints": "latest {} breakpoints",

@@ -29,6 +29,8 @@ HIDDEN = 128
 LAYERS = 4
 HEADS = 4
 FEED_FORWARD = 384
+NORM_EPSILON = 1e-5
+ROPE_BASE = 10000.0
 TRAINED_CONTEXT = 32768
 SEED = b"hitrate tiny model 1"
 
@@ -49,9 +51,9 @@ def tiny_model_bytes() -> bytes:
         "llama.feed_forward_length": FEED_FORWARD,
         "llama.attention.head_count": HEADS,
         "llama.attention.head_count_kv": HEADS,
-        "llama.attention.layer_norm_rms_epsilon": 1e-5,
+        "llama.attention.layer_norm_rms_epsilon": NORM_EPSILON,
         "llama.rope.dimension_count": HIDDEN // HEADS,
-        "llama.rope.freq_base": 10000.0,
+        "llama.rope.freq_base": ROPE_BASE,
         "llama.vocab_size": len(vocabulary.tokens),
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "smollm",
@@ -66,7 +68,7 @@ def tiny_model_bytes() -> bytes:
         "tokenizer.ggml.add_bos_token": False,
         "tokenizer.chat_template": chat_template(),
     }
-    return gguf.encode(metadata, _tensors(len(vocabulary.tokens), vocabulary.word_ids))
+    return gguf.encode(metadata, tensors())
 
 
 def chat_template() -> str:
@@ -74,11 +76,13 @@ def chat_template() -> str:
     return importlib.resources.files("hitrate.engines").joinpath("data/chat_template.jinja").read_text(encoding="utf-8")
 
 
-def _tensors(vocabulary_size: int, word_ids: tuple[int, ...]) -> list[Tensor]:
-    tensors = [_random("token_embd.weight", HIDDEN, vocabulary_size)]
+def tensors() -> list[Tensor]:
+    """The weights, named and laid out as a llama GGUF has them."""
+    vocabulary = load_vocabulary()
+    weights = [_random("token_embd.weight", HIDDEN, len(vocabulary.tokens))]
     for layer in range(LAYERS):
         prefix = f"blk.{layer}"
-        tensors += [
+        weights += [
             _ones(f"{prefix}.attn_norm.weight"),
             *(_random(f"{prefix}.attn_{part}.weight", HIDDEN, HIDDEN) for part in ("q", "k", "v", "output")),
             _ones(f"{prefix}.ffn_norm.weight"),
@@ -87,9 +91,9 @@ def _tensors(vocabulary_size: int, word_ids: tuple[int, ...]) -> list[Tensor]:
             _random(f"{prefix}.ffn_down.weight", FEED_FORWARD, HIDDEN),
         ]
     return [
-        *tensors,
+        *weights,
         _ones("output_norm.weight"),
-        _words_only(_random("output.weight", HIDDEN, vocabulary_size), word_ids),
+        _words_only(_random("output.weight", HIDDEN, len(vocabulary.tokens)), vocabulary.word_ids),
     ]
 
 

@@ -30,7 +30,7 @@ _ENGINES = (
 )
 """How logs call an engine, and the target it is."""
 
-_RULE_OF = {"ollama": "llama.cpp-2026-10", "mlx": "longest-prefix", "deepseek": "deepseek-2026-11"}
+_RULE_OF = {"ollama": "llama.cpp-2026-10", "deepseek": "deepseek-2026-11"}
 """Rules of targets whose preset names none: they hold for what a conversation leaves for its own next call."""
 
 _BY_MODEL = (("deepseek-chat", "deepseek"), ("deepseek-reasoner", "deepseek"), ("moonshot-", "moonshot"))

@@ -101,6 +101,8 @@ def _settings(options: PracticeOptions, *, best_case: bool = False) -> dict[str,
     store = None if best_case else _store_tokens(options)
     if model == "slots":
         return {"slots": options.slots, "context_per_slot": _slot_context(options)}
+    if model == "prompts":
+        return {"sequences": None} if best_case else {}
     if model == "radix":
         return {"page_size": options.block_size, "capacity_tokens": store, "ttl_s": options.ttl_s}
     if model == "block chain":
@@ -131,6 +133,7 @@ _NO_USE: dict[str, dict[str, Any]] = {
     "block chain": {},
     "radix": {"minimum_tokens": 0},
     "slots": {"capacity_tokens": None, "ttl_s": None, "minimum_tokens": 0, "shared": False},
+    "prompts": {"block_size": 1, "capacity_tokens": None, "ttl_s": None, "minimum_tokens": 0, "shared": False},
     "marked": _UNPUBLISHED_CAPACITY,
     "exact": _UNPUBLISHED_CAPACITY,
     "units": _UNPUBLISHED_CAPACITY,
