@@ -94,7 +94,7 @@ class VirtualClient:
         return {"status": 200, "reply": reading.reply, "usage": reading.usage, "timing": timing, "error": reading.fault}
 
 
-def virtual_lab(*, seed=0, target=None, max_calls=150, time_s=120.0, imitates=None, faults=(), **given):
+def virtual_lab(*, seed=0, target=None, max_calls=150, time_s=120.0, mark=False, imitates=None, faults=(), **given):
     """A lab on a practice server with the options given, in the manner of `imitates`."""
     options = PracticeOptions(seed=seed, faults=tuple(map(parse_fault, faults)), **given)
     if imitates is not None:
@@ -110,9 +110,7 @@ def virtual_lab(*, seed=0, target=None, max_calls=150, time_s=120.0, imitates=No
         options=CallOptions(max_tokens=1, extra=target.extra),
         pace=Pace(None, client.now_s),
     )
-    return Lab(
-        asker, Material(random.Random(seed)), max_calls=max_calls, waits_s=time_s, sleep=client.sleep
-    )  # fmt: skip
+    return Lab(asker, Material(random.Random(seed)), max_calls=max_calls, waits_s=time_s, mark=mark, sleep=client.sleep)
 
 
 async def probed(*names, documented=None, lab=None, **how):

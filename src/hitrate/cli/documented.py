@@ -23,6 +23,8 @@ class Known(NamedTuple):
     rule: str | None = None
     source: str | None = None
     date: str | None = None
+    needs_marks: bool = False
+    """Nothing is cached without explicit markers."""
 
 
 def documented_of(start: Started, model: str, rule_name: str | None) -> Known:
@@ -45,7 +47,7 @@ def documented_of(start: Started, model: str, rule_name: str | None) -> Known:
     )
     if rule is None:
         return Known(documented, None, target.source, target.date)
-    return Known(documented, describe(rule), rule.source, rule.date)
+    return Known(documented, describe(rule), rule.source, rule.date, rule.model == "marked")
 
 
 def _reports(target: Target) -> bool | None:
@@ -80,4 +82,5 @@ def _practice(options: PracticeOptions, target: Target) -> Known:
     if options.ttl_s is not None:
         beside["lifetime_s"] = options.ttl_s
     documented = from_rule(rule, minimum=options.minimum_tokens, write_delay_s=options.write_delay_ms / 1000, **beside)
-    return Known(documented, rule_text(options), "what the practice server was started with", rule.date)
+    source = "what the practice server was started with"
+    return Known(documented, rule_text(options), source, rule.date, rule.model == "marked")

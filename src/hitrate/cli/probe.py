@@ -163,6 +163,7 @@ class _Run:
                 max_calls=self.max_calls,
                 waits_s=self.time_s,
                 other_key=other,
+                mark=known.needs_marks and self.start.target.dialect == "openai-chat",
             )
             made = run_probes(lab, self.names, known.documented, self.answers)
             warnings = await until_stopped(asker, made)

@@ -8,13 +8,15 @@ from typing import Literal
 from msgspec import Struct
 
 from hitrate.core.results import Interval
-from hitrate.core.statistics import mean_interval
-from hitrate.explain.probing.looks import Look, Scale
+from hitrate.core.statistics import mean_interval, median
+from hitrate.explain.probing.looks import Look, fit_scale
 
 LEAST_READS = 4
 LEAST_SHARE = 0.5
 """A target whose hits save less than half of the time that their tokens take to compute is said not to match."""
 MOST_SHARE = 1.5
+SAME_LENGTH = 1.1
+"""Prompts up to a tenth longer than the shortest of them count as of one length."""
 
 
 class Honesty(Struct, frozen=True, kw_only=True):
@@ -24,15 +26,45 @@ class Honesty(Struct, frozen=True, kw_only=True):
     saved: Interval | None
 
 
-def saved_share(scale: Scale | None, warm: Sequence[Look]) -> Honesty:
-    """`scale` comes from never-seen prompts alone, `warm` are calls with credited tokens."""
+class ColdTimes:
+    """Time to first token against tokens computed, from never-seen prompts, without taking it for a straight line:
+    attention makes long prompts dearer by the token. Medians of prompts of about one length, joined by lines."""
+
+    def __init__(self, colds: Sequence[tuple[float, float]]) -> None:
+        self._knots: list[tuple[float, float]] = []
+        group: list[tuple[float, float]] = []
+        for point in sorted(colds):
+            if group and point[0] > SAME_LENGTH * group[0][0]:
+                self._close(group)
+                group = []
+            group.append(point)
+        if group:
+            self._close(group)
+
+    def _close(self, group: Sequence[tuple[float, float]]) -> None:
+        self._knots.append((median([tokens for tokens, _ in group]), median([time for _, time in group])))
+
+    def at(self, tokens: float) -> float | None:
+        """Seconds; None with fewer than two lengths."""
+        if len(self._knots) < 2:
+            return None
+        above = next((place for place, knot in enumerate(self._knots) if knot[0] >= tokens), len(self._knots) - 1)
+        (low, low_s), (high, high_s) = self._knots[max(1, above) - 1], self._knots[max(1, above)]
+        return low_s + (high_s - low_s) * (tokens - low) / (high - low)
+
+
+def saved_share(colds: Sequence[tuple[float, float]], warm: Sequence[Look]) -> Honesty:
+    """`colds` are (tokens, ttft in seconds) of never-seen prompts, `warm` calls with credited tokens."""
+    scale, times = fit_scale(colds), ColdTimes(colds)
     if scale is None or scale.seconds_per_token <= 0:
         return Honesty(verdict=None, saved=None)
     shares = []
     for look in warm:
-        if look.cached_tokens and look.ttft_s is not None and scale.tells(look.cached_tokens):
-            cold_s = scale.base_s + scale.seconds_per_token * look.prompt_tokens
-            shares.append((cold_s - look.ttft_s) / (scale.seconds_per_token * look.cached_tokens))
+        if not look.cached_tokens or look.ttft_s is None or not scale.tells(look.cached_tokens):
+            continue
+        cold_s, rest_s = times.at(look.prompt_tokens), times.at(look.prompt_tokens - look.cached_tokens)
+        if cold_s is not None and rest_s is not None and cold_s > rest_s:
+            shares.append((cold_s - look.ttft_s) / (cold_s - rest_s))
     if len(shares) < LEAST_READS:
         return Honesty(verdict=None, saved=None)
     saved = mean_interval(shares)

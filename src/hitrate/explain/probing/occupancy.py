@@ -14,6 +14,8 @@ from msgspec import Struct
 
 from hitrate.core.results import Interval
 
+TAIL = 0.01
+"""Below the 2.5 % of a 95 % interval, to leave room for calls that were read wrongly and choices that are not even."""
 MOST_REPLICAS = 4096
 """An upper bound beyond it is given as infinite."""
 
@@ -48,9 +50,9 @@ def distinct_distribution(replicas: int, sends: int, stop_at: int | None = None)
 def replicas_behind(missed: Sequence[bool], *, stop_at: int | None = None, most_sends: int | None = None) -> Occupancy:
     """From the sends of one prompt in order, True for a miss (the first one always is).
 
-    The interval inverts two exact one-sided tests of 2.5 % each (Clopper & Pearson, Biometrika 26, 1934) of the number
+    The interval inverts two exact one-sided tests of `TAIL` each (Clopper & Pearson, Biometrika 26, 1934) of the number
     of distinct replicas, under the rule by which sends stop: `stop_at`, else `most_sends` (default: as many as there
-    are). So it covers the true number in at least 95 of 100 runs, if the choice is random and even.
+    are). So it covers the true number in more than 95 of 100 runs, if the choice is random and even.
     """
     sends = len(missed)
     distinct = max(1, sum(missed))
@@ -60,7 +62,7 @@ def replicas_behind(missed: Sequence[bool], *, stop_at: int | None = None, most_
         exact = Interval(distinct, distinct, distinct, sends)
         return Occupancy(distinct=distinct, sends=sends, interval=exact, in_turn=True)
     planned = most_sends if distinct == 1 and most_sends is not None else sends
-    low = next(n for n in range(distinct, MOST_REPLICAS) if _at_least(n, planned, stop_at, distinct) > 0.025)
+    low = next(n for n in range(distinct, MOST_REPLICAS) if _at_least(n, planned, stop_at, distinct) > TAIL)
     high = _highest(distinct, planned, stop_at, low)
     return Occupancy(distinct=distinct, sends=sends, interval=Interval(_likeliest(distinct, sends), low, high, sends))
 
@@ -89,13 +91,13 @@ def _at_most(replicas: int, sends: int, stop_at: int | None, distinct: int) -> f
 def _highest(distinct: int, sends: int, stop_at: int | None, low: int) -> float:
     """The largest number of replicas under which so few would not be a surprise; more replicas, fewer repeats."""
     inside, outside = low, 2 * low
-    while _at_most(outside, sends, stop_at, distinct) > 0.025:
+    while _at_most(outside, sends, stop_at, distinct) > TAIL:
         inside, outside = outside, 2 * outside
         if outside > MOST_REPLICAS:
             return math.inf
     while outside - inside > 1:
         middle = (inside + outside) // 2
-        if _at_most(middle, sends, stop_at, distinct) > 0.025:
+        if _at_most(middle, sends, stop_at, distinct) > TAIL:
             inside = middle
         else:
             outside = middle

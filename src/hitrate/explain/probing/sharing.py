@@ -18,7 +18,7 @@ from hitrate.explain.probing.ranks import shorter_p
 
 SHARED_BELOW = 0.02
 """Of p: how often "shared" may be said of a cache that is not. Below 5 % even where two scopes are tested."""
-APART_BELOW = 0.05
+APART_BELOW = 0.03
 MIXED_BELOW = 0.01
 """Of the second test by time: reads that are like hits and yet unlike one's own are of both kinds."""
 

@@ -28,7 +28,7 @@ class HonestyProbe:
                 sent = await lab.write(lab.material.prompt(SHORT_SHARE * SIZE_TOKENS))
                 await lab.settle()
                 await lab.read(sent)
-        found = saved_share(lab.scale, lab.found.reads)
+        found = saved_share(lab.colds, lab.found.reads)
         if found.saved is None:
             raise CannotTell(
                 "the time to a first token hardly grows with the prompt here, so that no saving can show",

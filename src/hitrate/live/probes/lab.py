@@ -17,7 +17,7 @@ from hitrate.core.results import Interval
 from hitrate.explain.probing.looks import Eye, Look, Scale, fit_scale, look_at
 from hitrate.live.asker import Asker
 from hitrate.live.conversation import Message
-from hitrate.live.probes.material import Material
+from hitrate.live.probes.material import Material, marked
 
 SIZE_TOKENS = 2600
 """Length of a prefix unless the target's own minimum asks for a longer one: above what most vendors ask for, and long
@@ -82,7 +82,8 @@ class Findings(Struct, kw_only=True):
 
 class Lab:
     """Calls go out one after the other. `sleep` and the clock of the calls' own stamps are all the time there is, so a
-    test may replace both. `waits_s` bounds the seconds that probes may wait in all."""
+    test may replace both. `waits_s` bounds the seconds that probes may wait in all. `mark` sets cache markers on a wire
+    that has none of its own accord, for rules that cache nothing without."""
 
     def __init__(
         self,
@@ -92,11 +93,13 @@ class Lab:
         max_calls: int,
         waits_s: float,
         other_key: Asker | None = None,
+        mark: bool = False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.asker = asker
         self.other_key = other_key
+        self.mark = mark
         self.material = material
         self.max_calls = max_calls
         self.waits_left_s = waits_s
@@ -108,7 +111,8 @@ class Lab:
         self.answered: list[Call] = []
         self.probe = ""
         self._sleep = sleep
-        self._colds: list[tuple[float, float]] = []
+        self.colds: list[tuple[float, float]] = []
+        """(tokens computed, seconds to the first token) of never-seen prompts."""
         self._failures_in_a_row = 0
         self._last_error = ""
 
@@ -127,7 +131,7 @@ class Lab:
     @property
     def scale(self) -> Scale | None:
         """Seconds against uncached tokens, from every never-seen prompt so far."""
-        return fit_scale(self._colds)
+        return fit_scale(self.colds)
 
     def cost_since(self, answered: int) -> float | None:
         """Of the calls from that answered one on, None where one of them cannot be priced."""
@@ -164,7 +168,7 @@ class Lab:
         if look is not None:
             self.material.learn(messages, look.prompt_tokens)
             if fresh and look.ttft_s is not None:
-                self._colds.append((look.prompt_tokens - (look.cached_tokens or 0), look.ttft_s))
+                self.colds.append((look.prompt_tokens - (look.cached_tokens or 0), look.ttft_s))
         return Sent(messages=messages, session=session, look=look, reply=reply, fresh=fresh)
 
     async def read(
@@ -217,7 +221,7 @@ class Lab:
         asker = self.other_key if other_key and self.other_key is not None else self.asker
         asker.spent_usd = self.asker.spent_usd
         call = await asker.ask(
-            messages,
+            marked(messages) if self.mark else messages,
             session=session,
             label=f"{self.probe}/{role}",
             affinity=affinity or self.found.affinity,

@@ -25,7 +25,7 @@ class LookBack:
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()
-        items = "blocks" if lab.target.dialect in MARKED_WIRES else "messages"
+        items = "blocks" if lab.mark or lab.target.dialect in MARKED_WIRES else "messages"
         base = lab.material.text(lab.found.size)
         sent = await lab.write([{"role": "user", "content": base}])
         await lab.settle()

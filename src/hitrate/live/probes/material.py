@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hitrate.live.conversation import Message, nonce
 from hitrate.live.padding import filler
@@ -60,3 +62,15 @@ class Material:
         if self._longest is None:
             return FIRST_OVERHEAD
         return self._longest[1] - self._per_word * self._longest[0]
+
+
+def marked(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """The messages with a cache marker at the end of the system prompt and of the last one, as vendors of explicit
+    caching take it on the chat-completions wire (DashScope, MiniMax, OpenRouter)."""
+    made = [dict(message) for message in messages]
+    for place in {index for index, message in enumerate(made) if message["role"] == "system"} | {len(made) - 1}:
+        content = made[place]["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else [dict(part) for part in content]
+        parts[-1]["cache_control"] = {"type": "ephemeral"}
+        made[place]["content"] = parts
+    return made

@@ -1,7 +1,7 @@
 """Who else reads what one caller has stored? Another user, another isolation key, another API key.
 
-One party writes a prompt, the other sends it again, then the first does: a hit of the second party can only come from
-the first one's entry. What is tested, and against what, is in `explain.probing.sharing`.
+One party writes a prompt, then both send it again, the other one first in every second trial: a hit of the other party
+can only come from the first one's entry. What is tested, and against what, is in `explain.probing.sharing`.
 """
 
 from __future__ import annotations
@@ -108,10 +108,10 @@ async def _trial(lab: Lab, scope: Scope, reads: Reads) -> None:
         return
     reads.writes += [sent.look] if sent.fresh else []
     await lab.settle()
-    other, _ = await lab.read(sent, role="other's read", subject=scope.name, **scope.other)
-    own, _ = await lab.read(sent, role="own read", subject=scope.name, **scope.own)
-    reads.others += [] if other is None else [other]
-    reads.own += [] if own is None else [own]
+    parties = [("other's read", scope.other, reads.others), ("own read", scope.own, reads.own)]
+    for role, how, looks in parties if len(reads.writes) % 2 else reversed(parties):
+        look, _ = await lab.read(sent, role=role, subject=scope.name, **how)
+        looks += [] if look is None else [look]
 
 
 def _judge(lab: Lab, reads: Reads) -> Sharing:
