@@ -104,6 +104,8 @@ class _Reader:
         self._quote = quote
         self._sketcher = Sketcher()
         self._prompts = _Prompts()
+        self._newest: dict[int, bytes] = {}
+        self._newest_bytes = 0
         self._facts: dict[tuple[str, str, str | None, bool], Facts] = {}
         self._unread = 0
         self._unread_reason = ""
@@ -116,14 +118,14 @@ class _Reader:
                 texts=self._texts,
                 host=host_of,
                 stray_marks=_stray_marks,
-                body=archive.__getitem__,
+                body=self._body,
                 facts=self._facts_of,
                 price=self._price,
             )
         )
 
     def add(self, call: Call) -> None:
-        self._archive.append(call.body)
+        self._keep(call.body)
         try:
             judged = self._explainer.add(call)
         except ValueError as error:
@@ -138,6 +140,18 @@ class _Reader:
             own=self._source.own_price is not None,
             logged_usd=logged_usd(call),
         )
+
+    def _keep(self, body: bytes) -> None:
+        """In the archive; and at hand as long as the next call of its conversation is likely to come."""
+        index = self._archive.append(body)
+        self._newest[index] = body
+        self._newest_bytes += len(body)
+        while self._newest_bytes > _BODY_BYTES and len(self._newest) > 2:
+            self._newest_bytes -= len(self._newest.pop(next(iter(self._newest))))
+
+    def _body(self, index: int) -> bytes:
+        found = self._newest.get(index)
+        return self._archive[index] if found is None else found
 
     def report(self) -> ExplainReport:
         found = self._explainer.finish()
@@ -200,6 +214,9 @@ class _Reader:
 
 
 _NO_USAGE = Usage()
+_BODY_BYTES = 2 << 20
+"""Of the newest bodies that are kept at hand, two at least."""
+
 _PROMPT_BYTES = 2 << 20
 """Of bodies whose prompts are kept; those of two calls always are."""
 
