@@ -214,7 +214,7 @@ def test_calls_that_were_refused_or_cannot_be_read_are_left_out(whatif) -> None:
     odd = json.dumps({"at": 1_773_220_430, "body": {"messages": [7]}, "response": {"usage": {"prompt_tokens": 5}}})
     report = whatif("\n".join([lines[0], refused, odd, *lines[1:]]), "--sort-tools", *STEP_128)
     assert (report["replayed"], report["measured"]["calls"]) == (3, 3)
-    assert any("1 calls were refused or failed" in note for note in report["notes"])
+    assert any("not replayed, because refused or failed: 1" in note for note in report["notes"])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -103,7 +104,9 @@ class _Group:
         affinity = one.affinity
         if affinity is None and self._routed:
             affinity = f"conversation-{one.conversation + 1}"
-        prompt = Prompt(tokens.prompt, tokens.generated, (tokens.namespace, one.key), tokens.places, affinity)
+        prompt = Prompt(
+            array("I", tokens.prompt), tokens.generated, (tokens.namespace, one.key), tokens.places, affinity
+        )
         if self._kept_tokens + len(tokens.prompt) <= _KEPT_TOKENS:
             self._kept[number] = prompt
             self._kept_tokens += len(tokens.prompt)
@@ -118,7 +121,7 @@ class _Group:
         return self._sources[dialect]
 
 
-_KEPT_TOKENS = 4_000_000
+_KEPT_TOKENS = 16_000_000
 """Prompts of that many tokens in all are kept for the passes over a scenario; of a larger log they are made again."""
 
 _ONE_HOUR_S = 3600.0

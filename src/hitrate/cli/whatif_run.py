@@ -200,7 +200,7 @@ class _Run:
     def _sent(self, bodies: list[bytes]) -> Iterator[Sent]:
         for one, body in zip(self._log.read, bodies, strict=True):
             dialect = one.call.dialect
-            yield Sent(body, dialect, one.conversation, canonical(body, dialect))
+            yield Sent(body, dialect, one.conversation, canonical)
 
     def _measured(self, before: list[Figures]) -> tuple[Measured, float | None]:
         prompt = cached = expected = calls = 0.0
@@ -273,11 +273,9 @@ class _Run:
                 "some calls have no time: they are replayed one after another, and lifetimes say nothing of them"
             )
         if self._log.unanswered:
-            self._note(f"{self._log.unanswered} calls were refused or failed and are not replayed")
+            self._note(f"not replayed, because refused or failed: {self._log.unanswered}")
         if self._log.unread:
-            self._note(
-                f"{len(self._log.unread)} calls cannot be read and are not replayed, the first: {self._log.unread[0]}"
-            )
+            self._note(f"not replayed, because unreadable: {len(self._log.unread)}, the first: {self._log.unread[0]}")
 
 
 def _left(usage: Usage) -> int:

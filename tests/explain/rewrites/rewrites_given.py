@@ -16,7 +16,7 @@ def rewritten(
     encoded = [json.dumps(body).encode() for body in bodies]
     numbers = conversations or [0] * len(bodies)
     sent = [
-        Sent(body, dialect, number, dialect_named(dialect).canonical(body))
+        Sent(body, dialect, number, lambda body, name: dialect_named(name).canonical(body))
         for body, number in zip(encoded, numbers, strict=True)
     ]
     for one in sent:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from hitrate.core.linting import Severity
@@ -68,12 +69,14 @@ def volatile(text: str) -> Iterator[Volatile]:
         position += len(line)
 
 
-def _in_line(line: str) -> list[Volatile]:
+@lru_cache(maxsize=4096)
+def _in_line(line: str) -> tuple[Volatile, ...]:
+    """Most lines of a prompt are the same in every request."""
     taken: list[Volatile] = []
     for found in (*_ids(line), *_moments(line), *_counters(line)):
         if all(found.end <= other.start or found.start >= other.end for other in taken):
             taken.append(found)
-    return sorted(taken, key=lambda found: found.start)
+    return tuple(sorted(taken, key=lambda found: found.start))
 
 
 def _moments(line: str) -> Iterator[Volatile]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hitrate.explain.rewrites.cutting import cut_head, learn_head
-from hitrate.explain.rewrites.edits import edited
+from hitrate.explain.rewrites.cutting import cut_head, learn_head, text_edits
+from hitrate.explain.rewrites.edits import edited, root_of
 from hitrate.explain.rewrites.interface import Sent
 from hitrate.explain.rewrites.values import Changing
 
@@ -23,4 +23,7 @@ class DropNonce:
 
     def body(self, sent: Sent) -> bytes:
         cut = cut_head(self._changing, sent)
-        return edited(sent.body, cut.root.text, cut.edits)
+        if not cut.new:
+            return sent.body
+        root = root_of(sent.body)
+        return edited(sent.body, root.text, text_edits(root, cut.new))

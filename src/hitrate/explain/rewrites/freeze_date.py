@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hitrate.explain.rewrites.cutting import learn_head
-from hitrate.explain.rewrites.edits import Edit, edited, replaced, root_of
+from hitrate.explain.rewrites.cutting import learn_head, text_edits
+from hitrate.explain.rewrites.edits import edited, root_of
 from hitrate.explain.rewrites.interface import Sent
-from hitrate.explain.rewrites.values import Changing, framed, head_strings
+from hitrate.explain.rewrites.values import Changing, framed, head_values
 
 
 class FreezeDate:
@@ -23,15 +23,17 @@ class FreezeDate:
         learn_head(self._changing, sent)
 
     def body(self, sent: Sent) -> bytes:
-        root = root_of(sent.body)
-        edits: list[Edit] = []
-        for node in head_strings(root, sent):
-            text: str = node.value
+        new: dict[str, str] = {}
+        for one in head_values(sent) if self._changing.found_any else ():
+            text = one.text
             frame = framed(text).frame
-            for index, slot in reversed(self._changing.slots(node.pointer, text)):
-                key = (sent.conversation, node.pointer, frame, index)
-                first = self._first.setdefault(key, node.value[slot.start : slot.end])
+            for index, slot in reversed(self._changing.slots(one.pointer, text)):
+                key = (sent.conversation, one.pointer, frame, index)
+                first = self._first.setdefault(key, one.text[slot.start : slot.end])
                 text = text[: slot.start] + first + text[slot.end :]
-            if text != node.value:
-                edits.append(replaced(node, text))
-        return edited(sent.body, root.text, edits)
+            if text != one.text:
+                new[one.pointer] = text
+        if not new:
+            return sent.body
+        root = root_of(sent.body)
+        return edited(sent.body, root.text, text_edits(root, new))

@@ -6,18 +6,28 @@ keeps what it needs to keep of a conversation, so that what was sent once is sen
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import ClassVar, Protocol
 
 from hitrate.core.prompt import CanonicalPrompt
 
 
-class Sent(NamedTuple):
-    """A request as it was sent, or as the rewrite before left it."""
+class Sent:
+    """A request as it was sent, or as the rewrite before left it. Its prompt is read when it is asked for."""
 
-    body: bytes
-    dialect: str
-    conversation: int
-    prompt: CanonicalPrompt
+    __slots__ = ("_canonical", "body", "conversation", "dialect")
+
+    def __init__(
+        self, body: bytes, dialect: str, conversation: int, canonical: Callable[[bytes, str], CanonicalPrompt]
+    ) -> None:
+        self.body = body
+        self.dialect = dialect
+        self.conversation = conversation
+        self._canonical = canonical
+
+    @property
+    def prompt(self) -> CanonicalPrompt:
+        return self._canonical(self.body, self.dialect)
 
 
 class Rewrite(Protocol):

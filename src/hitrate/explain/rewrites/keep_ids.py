@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
 
-from hitrate.core.spans import Node
+from hitrate.core.spans import compact, parse
 from hitrate.explain.causes.pointers import names_an_id
-from hitrate.explain.rewrites.edits import Edit, edited, replaced, root_of, walked
+from hitrate.explain.rewrites.edits import Edit, edited, root_of, walked
 from hitrate.explain.rewrites.interface import Sent
 
 _LISTS = ("messages", "input", "contents")
+_MAY_HOLD_IDS = re.compile(r"""(?:id|uuid)["']?\s*:""", re.IGNORECASE)
+
+
+class _Ids(NamedTuple):
+    """Of one message as sent: where its ids stand in its text, what they are, and the text without them."""
+
+    places: tuple[tuple[int, int], ...]
+    values: tuple[str, ...]
+    frame: str
 
 
 class KeepIds:
@@ -27,23 +38,25 @@ class KeepIds:
         listed = next((node for name in _LISTS if (node := root.get(name)) is not None), None)
         edits: list[Edit] = []
         for index, message in enumerate(listed.items() if listed is not None else ()):
-            ids = _ids(message)
-            if not ids:
+            ids = _ids(message.text[message.start : message.end])
+            if not ids.places:
                 continue
-            values = tuple(node.value for node in ids)
-            first = self._first.setdefault((sent.conversation, index, _frame(message, ids)), values)
-            edits.extend(replaced(node, was) for node, was in zip(ids, first, strict=True) if node.value != was)
+            first = self._first.setdefault((sent.conversation, index, ids.frame), ids.values)
+            for (start, end), now, was in zip(ids.places, ids.values, first, strict=True):
+                if now != was:
+                    edits.append(Edit(message.start + start, message.start + end, compact(was)))
         return edited(sent.body, root.text, edits)
 
 
-def _ids(message: Node) -> list[Node]:
-    return [node for node in walked(message) if isinstance(node.value, str) and names_an_id(node.pointer)]
-
-
-def _frame(message: Node, ids: list[Node]) -> str:
-    """The message as sent, without its ids."""
-    pieces, position = [], message.start
-    for node in ids:
-        pieces.append(message.text[position : node.start])
+@lru_cache(maxsize=4096)
+def _ids(text: str) -> _Ids:
+    """Messages are sent again and again as they are."""
+    if _MAY_HOLD_IDS.search(text) is None:
+        return _Ids((), (), text)
+    nodes = [node for node in walked(parse(text)) if isinstance(node.value, str) and names_an_id(node.pointer)]
+    pieces, position = [], 0
+    for node in nodes:
+        pieces.append(text[position : node.start])
         position = node.end
-    return "\0".join((*pieces, message.text[position : message.end]))
+    frame = "\0".join((*pieces, text[position:]))
+    return _Ids(tuple((node.start, node.end) for node in nodes), tuple(node.value for node in nodes), frame)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import ClassVar
 
-from hitrate.explain.rewrites.cutting import cut_head, learn_head
-from hitrate.explain.rewrites.edits import edited, replaced
+from hitrate.explain.rewrites.cutting import cut_head, learn_head, text_edits
+from hitrate.explain.rewrites.edits import edited, replaced, root_of
 from hitrate.explain.rewrites.interface import Sent
 from hitrate.explain.rewrites.messages import identity, messages, with_text
 from hitrate.explain.rewrites.values import Changing
@@ -28,11 +28,14 @@ class MoveClockLast:
         learn_head(self._changing, sent)
 
     def body(self, sent: Sent) -> bytes:
+        if not self._changing.found_any:
+            return sent.body
         cut = cut_head(self._changing, sent, "(see the newest message)")
-        users = [message for message in messages(cut.root, sent.dialect) if message.is_user]
+        root = root_of(sent.body)
+        users = [message for message in messages(root, sent.dialect) if message.is_user]
         if not users:
             return sent.body
-        edits = list(cut.edits)
+        edits = text_edits(root, cut.new)
         seen: Counter[str] = Counter()
         for message in users:
             name = identity(message.content.value)
@@ -42,4 +45,4 @@ class MoveClockLast:
                 self._kept.setdefault(key, "\n".join(cut.texts))
             if (text := self._kept.get(key)) is not None:
                 edits.append(replaced(message.content, with_text(message.content.value, text, sent.dialect)))
-        return edited(sent.body, cut.root.text, edits)
+        return edited(sent.body, root.text, edits)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
+from itertools import takewhile
 from typing import Any, ClassVar
 
 from hitrate.core.spans import compact
-from hitrate.explain.rewrites.edits import Edit, edited, node_at, replaced, root_of
+from hitrate.explain.rewrites.edits import edited, node_at, replaced, root_of
 from hitrate.explain.rewrites.interface import Sent
 
 
@@ -19,18 +22,23 @@ class SortKeys:
     def learn(self, sent: Sent) -> None: ...
 
     def body(self, sent: Sent) -> bytes:
+        leading = takewhile(lambda segment: segment.kind in ("tools", "schema"), sent.prompt.segments)
+        unsorted = [segment.pointer for segment in leading if not _is_sorted(segment.text)]
+        if not unsorted:
+            return sent.body
         root = root_of(sent.body)
-        edits: list[Edit] = []
-        for segment in sent.prompt.segments:
-            if segment.kind not in ("tools", "schema"):
-                break
-            node = node_at(root, segment.pointer)
-            if node is None or not isinstance(node.value, dict | list):
-                continue
-            value = _ordered(node.value)
-            if compact(value) != compact(node.value):
-                edits.append(replaced(node, value))
-        return edited(sent.body, root.text, edits)
+        nodes = [node for pointer in unsorted if (node := node_at(root, pointer)) is not None]
+        return edited(sent.body, root.text, [replaced(node, _ordered(node.value)) for node in nodes])
+
+
+@lru_cache(maxsize=1024)
+def _is_sorted(text: str) -> bool:
+    """Of a definition in JSON; what is none has nothing to sort."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return True
+    return compact(_ordered(value)) == compact(value)
 
 
 def _ordered(value: Any) -> Any:

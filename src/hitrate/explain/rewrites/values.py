@@ -6,16 +6,16 @@ the same place and a value differs, that value is one that changes.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from hitrate.core.spans import Node
 from hitrate.explain.causes.moments import moments
 from hitrate.explain.causes.shapes import labelled_id, random_kind
-from hitrate.explain.prompt_shape import HEAD_KINDS
-from hitrate.explain.rewrites.edits import node_at, walked
+from hitrate.explain.lint.head import head_texts
+from hitrate.explain.lint.interface import HeadText
 from hitrate.explain.rewrites.interface import Sent
 
 Kind = Literal["clock", "date", "id"]
@@ -56,7 +56,9 @@ def framed(text: str) -> Framed:
     return Framed(tuple(slots), "".join((*pieces, text[position:])))
 
 
-def _in_line(line: str) -> list[Slot]:
+@lru_cache(maxsize=4096)
+def _in_line(line: str) -> tuple[Slot, ...]:
+    """Most lines of a prompt are the same in every request."""
     found: list[Slot] = [*_ids(line)]
     for moment in moments(line):
         slot = Slot("clock" if moment.has_time else "date", moment.start, moment.end)
@@ -64,7 +66,7 @@ def _in_line(line: str) -> list[Slot]:
         # A date inside an id is none.
         if all(one.start >= slot.start and one.end <= slot.end for one in overlapping):
             found = [*(one for one in found if one not in overlapping), slot]
-    return sorted(found, key=lambda one: one.start)
+    return tuple(sorted(found, key=lambda one: one.start))
 
 
 def _ids(line: str) -> Iterator[Slot]:
@@ -76,16 +78,9 @@ def _ids(line: str) -> Iterator[Slot]:
             yield Slot("id", *match.span())
 
 
-def head_strings(root: Node, sent: Sent) -> list[Node]:
-    """The strings of tools, schemas and instructions in front of the history, each at its place in the body."""
-    found: list[Node] = []
-    for segment in sent.prompt.segments:
-        if segment.kind not in HEAD_KINDS:
-            break
-        node = node_at(root, segment.pointer)
-        if node is not None:
-            found.extend(one for one in walked(node) if isinstance(one.value, str))
-    return found
+def head_values(sent: Sent) -> list[HeadText]:
+    """The strings of tools, schemas and instructions in front of the history that could hold a value."""
+    return [one for one in head_texts(sent.prompt, json.loads(sent.body)) if _DIGIT.search(one.text)]
 
 
 class Changing:
@@ -107,6 +102,10 @@ class Changing:
                 for index, (slot, was, now) in enumerate(zip(found.slots, first, values, strict=True))
                 if slot.kind == self._kind and was != now
             )
+
+    @property
+    def found_any(self) -> bool:
+        return any(self._changed.values())
 
     def slots(self, pointer: str, text: str) -> list[tuple[int, Slot]]:
         """Those of a text that change, each with its number."""
