@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,6 +30,8 @@ from hitrate.caches.rules import RULE_SETS
 from hitrate.cli.group import COMMANDS, hitrate
 from hitrate.cli.options import call_options, output_options, store_option, target_options
 from hitrate.cli.practice_options import practice_options
+from hitrate.explain import rewrites as rewrites_package
+from hitrate.explain.lint.checks import CHECKS
 from hitrate.logs.sniff import READERS
 from hitrate.report.causes import causes as cause_list
 from hitrate.serve.practice.caches import rule_text
@@ -333,6 +336,22 @@ def log_formats() -> str:
     return table(("`--format`", "what it is"), ((code(reader.name), reader.about) for reader in READERS))
 
 
+def lint_checks() -> str:
+    return table(("check", "what it finds"), ((code(check.name), check.about) for check in CHECKS))
+
+
+def rewrites() -> str:
+    names = sorted(module.name for module in pkgutil.iter_modules(rewrites_package.__path__))
+    modules = [importlib.import_module(f"{rewrites_package.__name__}.{name}") for name in names]
+    found = {
+        member.name: member.about
+        for module in modules
+        for member in vars(module).values()
+        if inspect.isclass(member) and member.__module__ == module.__name__ and hasattr(member, "without_effect")
+    }
+    return table(("fix", "what is done"), ((code(f"--{name}"), about) for name, about in sorted(found.items())))
+
+
 def json_keys() -> str:
     folder = resources.files("hitrate.report") / "schema"
     parts: list[str] = []
@@ -438,6 +457,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "tried": tried,
     "log-formats": log_formats,
     "json-keys": json_keys,
+    "lint-checks": lint_checks,
+    "rewrites": rewrites,
     "error-tree": error_tree,
     "store-schema": store_schema,
 }

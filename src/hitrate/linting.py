@@ -116,7 +116,11 @@ class _Requests:
             if isinstance(single, Log):
                 yield from self._of_log(name, single)
             else:
-                yield self._taken(name, single, "", None, text=single.decode("utf-8"))
+                try:
+                    call = self._taken(name, single, "", None, text=single.decode("utf-8"))
+                except ValueError as error:
+                    raise InputFileError(name, str(error)) from None
+                yield call
             if self.read == before:
                 raise self._nothing_in(name, single)
 
@@ -124,34 +128,41 @@ class _Requests:
         return self._count.records()
 
     def _nothing_in(self, name: str, log: Log | bytes) -> InputFileError:
-        skipped = log.records().skipped[:1] if isinstance(log, Log) else ()
-        for one in skipped:
+        if self.notes:
+            return InputFileError(name, f"no request in it can be used: {self.notes[-1]}")
+        for one in log.records().skipped[:1] if isinstance(log, Log) else ():
             return InputFileError(name, one.reason, line=one.line, column=one.column)
         return InputFileError(name, "no request body is in it")
 
     def _of_log(self, name: str, log: Log) -> Iterator[Call]:
-        for call in log:
-            if call.body:
-                self.own_rules = log.own_rules
-                yield self._taken(name, call.body, call.dialect, call.model)
-        for skipped in log.records().skipped:
-            self.notes.append(f"{name}{skipped.place}: {skipped.reason}; not used")
+        """A request that cannot be read is noted, and the others are used."""
+        for number, call in enumerate(log):
+            if not call.body:
+                continue
+            self.own_rules = log.own_rules
+            try:
+                taken = self._taken(name, call.body, call.dialect, call.model)
+            except ValueError as error:
+                self.notes.append(f"{name}, call {number}: {error}; not used")
+                continue
+            yield taken
+        if self.read:
+            for skipped in log.records().skipped:
+                self.notes.append(f"{name}{skipped.place}: {skipped.reason}; not used")
 
     def _taken(self, name: str, body: bytes, dialect: str, model: str | None, text: str | None = None) -> Call:
-        """The request as a bare call; InputFileError where its wire cannot be told."""
+        """The request as a bare call. ValueError where its wire cannot be told or cannot read it."""
         value = json.loads(body)
         guessed = self._dialect or dialect or guess_dialect(value)
         if guessed is None:
-            raise InputFileError(
-                name, f"request {self.read}: its wire format is not recognised; name it with --dialect"
-            )
+            raise ValueError("its wire format is not recognised; name it with --dialect")
         wire = DIALECTS.get(guessed, guessed)
         model = model or next((value[one] for one in ("model", "modelId") if isinstance(value.get(one), str)), None)
         call = Call(target="", dialect=wire, body=body, model=model)
         try:
             self.flaws.look(call, value, self.own_rules, self.read)
         except ValueError as error:
-            raise InputFileError(name, f"request {self.read}, read as {wire}: {error}") from None
+            raise ValueError(f"read as {wire}: {error}") from None
         self.places.append(_Place(name, text))
         self._count.use()
         return call

@@ -125,6 +125,18 @@ def test_a_bad_file_is_named_with_its_place(hitrate, file, text, says) -> None:
     assert says in outcome.err
 
 
+def test_a_request_of_a_log_that_cannot_be_read_is_noted(hitrate, file) -> None:
+    odd = {"body": {"messages": ["Hi"]}}
+    outcome = hitrate(
+        "lint", file("log.jsonl", "".join(json.dumps(one) + "\n" for one in (odd, {"body": body()}))), "--json"
+    )
+    assert (outcome.code, outcome.json["requests"]) == (0, 1)
+    (note,) = outcome.json["notes"]
+    assert note.startswith("log.jsonl, line 1: /body/messages/0 is a string, expected an object")
+    alone = hitrate("lint", file("odd.jsonl", json.dumps(odd) + "\n"))
+    assert (alone.code, "odd.jsonl, line 1: /body/messages/0 is a string" in alone.err) == (2, True)
+
+
 def test_usage_errors(hitrate, file) -> None:
     good = file("good.json", json.dumps(body()))
     assert hitrate("lint").code == 2
