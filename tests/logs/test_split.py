@@ -54,6 +54,7 @@ DAMAGE = st.sampled_from([
     lambda line: line.replace(b'"m"', b"NaN"),
     lambda line: line.replace(b"hi", b"\xff"),
     lambda line: line.replace(b'"role": "user"', b'"role": "user", "role": "tool"'),
+    lambda line: line.replace(b'"role": "user"', b'"role": "user", "r\\u006fle": "tool"'),
     lambda line: line.replace(b'"body": {', b'"body": {"model": "twice", "model": "n", '),
     lambda line: line.replace(b'"messages": [', b'"messages": [], "messages": ['),
     lambda line: line[:-1] + b', "body": {"messages": []}}',

@@ -45,6 +45,13 @@ _MEMBERS_REMEMBERED = 1 << 10
 _DEEPEST_PIECE = DEEPEST - 8
 """Levels in a piece that are certain to be few enough in the line."""
 
+
+class _TextMessage(msgspec.Struct, forbid_unknown_fields=True):
+    role: str
+    content: str
+
+
+_decode_text_message = msgspec.json.Decoder(_TextMessage).decode
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _ODD = object()
@@ -174,8 +181,11 @@ class Splitter:
             key = hash(element)
             wire = known.get(key)
             if wire is None:
-                message = _plain(element)
-                wire = None if message is _ODD else _wire(name, message)
+                if _is_text_message(element):
+                    wire = "openai-chat"
+                else:
+                    message = _plain(element)
+                    wire = None if message is _ODD else _wire(name, message)
                 if wire is None:
                     return None
                 known.put(key, wire)
@@ -184,6 +194,20 @@ class Splitter:
         if elements:
             grown.keep(data, start, end, wires)
         return wires
+
+
+def _is_text_message(element: bytes) -> bool:
+    """Whether a message is a role and a text, each given once: the most usual one, which is fast to decode by itself.
+
+    A name can also be written with escapes of its letters, so where there are any the member could be there twice.
+    """
+    if b"\\u" in element or element.count(b'"role"') != 1 or element.count(b'"content"') != 1:
+        return False
+    try:
+        _decode_text_message(element)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def _wire(name: str, message: Any) -> str | None:
