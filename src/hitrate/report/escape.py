@@ -38,11 +38,10 @@ def escape_csv(text: str) -> str:
 
 def escape_json(document: str) -> str:
     r"""The same JSON document with hidden characters in strings as `\uXXXX`; those of ASCII already are."""
-    if document.isascii():
-        return document.replace("\x7f", "\\u007f")
-    return "".join(
-        _json_escape(character) if character >= "\x7f" and _hidden(character) else character for character in document
-    )
+    for character in set(document):  # few, however long the document
+        if character >= "\x7f" and _hidden(character):
+            document = document.replace(character, _json_escape(character))
+    return document
 
 
 def _hidden(character: str) -> bool:
