@@ -214,10 +214,10 @@ class _Reader:
 
 
 _NO_USAGE = Usage()
-_BODY_BYTES = 2 << 20
+_BODY_BYTES = 1 << 20
 """Of the newest bodies that are kept at hand, two at least."""
 
-_PROMPT_BYTES = 2 << 20
+_PROMPT_BYTES = 1 << 20
 """Of bodies whose prompts are kept; those of two calls always are."""
 
 
