@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 from msgspec import Struct
 
 from hitrate.core import spans
@@ -199,15 +200,29 @@ def _bytes_of(name: str) -> bytes:
 
 
 class _Kept(Struct):
-    """A flaw, where it was seen first, and in how many requests."""
+    """A flaw, where it was seen first, in how many requests, and hashes of the texts that it was told from."""
 
     request: int
     flaw: Flaw
-    requests: int = 1
+    requests: int = 0
+    texts: set[int] = msgspec.field(default_factory=set)
+
+    @property
+    def summary(self) -> str:
+        if not self.flaw.from_shape:
+            return self.flaw.summary
+        if len(self.texts) > 1:
+            return f"{self.flaw.summary} It differs between these requests."
+        return f"{self.flaw.summary} With two requests it can be told for sure."
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Told from a look alone, of a text that does not change."""
+        return self.flaw.from_shape and self.requests > 1 and len(self.texts) == 1
 
 
 class _Flaws:
-    """What the checks find: each check's once, that of a value's look once a place and text."""
+    """What the checks find: each check's once, that of a value's look once a place and text in front of the value."""
 
     def __init__(self) -> None:
         self._sketcher = Sketcher()
@@ -218,11 +233,11 @@ class _Flaws:
         request = request_of(self._sketcher, call, body, own)
         for check in CHECKS:
             for flaw in check.look(request):
-                key = (check.name, flaw.pointer, hash(flaw.text)) if flaw.from_shape else (check.name, None, None)
-                if key in self._kept:
-                    self._kept[key].requests += 1
-                else:
-                    self._kept[key] = _Kept(number, flaw)
+                front = (flaw.text or "")[: flaw.offset]
+                key = (check.name, flaw.pointer, hash(front)) if flaw.from_shape else (check.name, None, None)
+                kept = self._kept.setdefault(key, _Kept(number, flaw))
+                kept.requests += 1
+                kept.texts.add(hash(flaw.text))
 
     def findings(self, differences: Sequence[Finding], places: Sequence[_Place]) -> Iterator[LintFinding]:
         """Those that no second request withdraws, and that are no difference which was found."""
@@ -230,7 +245,7 @@ class _Flaws:
         pointers = {finding.pointer for finding in differences}
         for (name, pointer, _), kept in self._kept.items():
             flaw = kept.flaw
-            if flaw.from_shape and (kept.requests > 1 or name in causes or pointer in pointers):
+            if kept.is_withdrawn or (flaw.from_shape and (name in causes or pointer in pointers)):
                 continue
             place = places[kept.request]
             yield LintFinding(
@@ -243,7 +258,7 @@ class _Flaws:
                 pointer=flaw.pointer,
                 offset=flaw.offset,
                 excerpt="" if flaw.text is None else excerpt(flaw.text, flaw.offset or 0, _EXCERPT),
-                summary=flaw.summary,
+                summary=kept.summary,
                 advice=flaw.advice,
                 requests=kept.requests,
             )

@@ -74,6 +74,16 @@ def test_a_constant_time_is_withdrawn_by_a_second_request(lint) -> None:
     assert lint(first, second).code == 0
 
 
+def test_a_value_that_changes_is_one_finding_with_how_many_show_it(lint) -> None:
+    apart = [body(turn, clock=True) for turn in range(3)]
+    for number, one in enumerate(apart):  # three conversations, which the explainer does not compare
+        one["messages"] = [one["messages"][0], {"role": "user", "content": f"A question of its own, {number}"}]
+        one["messages"][0]["content"] += f" Agent {number}: " + f"other words {number} " * 900
+    found = lint(*apart, options=("--json",)).json["findings"]
+    assert [(one["cause"], one["requests"]) for one in found] == [("clock-in-prefix", 3)]
+    assert found[0]["summary"].endswith("looks volatile. It differs between these requests.")
+
+
 def test_a_finding_names_file_line_pointer_offset_and_text(lint) -> None:
     (found,) = lint(body(clock=True), options=("--json",)).json["findings"]
     assert found["file"].endswith("0.json")
@@ -87,6 +97,7 @@ def test_a_finding_names_file_line_pointer_offset_and_text(lint) -> None:
         "pointer": "/messages/0/content",
         "offset": 5,
     }
+    assert found["summary"].endswith("looks volatile. With two requests it can be told for sure.")
     assert found["excerpt"].startswith("Now: 2026-03-11 09:14:07 UTC\\n\\nYou are the support")
 
 

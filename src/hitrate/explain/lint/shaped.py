@@ -11,8 +11,6 @@ from hitrate.explain.lint.volatile import Kind, Volatile, volatile
 
 _SEVERITY_FIRST = {"error": 0, "warning": 1, "note": 2}
 
-TOLD_BY_TWO = "with two requests it can be told for sure"
-
 
 def shaped(request: Request, kind: Kind, what: str, advice: str) -> Iterator[Flaw]:
     """`what` names the value, as "The time"."""
@@ -28,7 +26,7 @@ def shaped(request: Request, kind: Kind, what: str, advice: str) -> Iterator[Fla
         where = {"tools": "a tool definition", "schema": "a schema"}.get(head.kind, "the system prompt")
         yield Flaw(
             worst.severity,
-            f"{what} {value} ({worst.shape}) in {where} looks volatile{more}; {TOLD_BY_TWO}.",
+            f"{what} {value} ({worst.shape}) in {where} looks volatile{more}.",
             advice,
             head.pointer,
             worst.start,

@@ -26,7 +26,7 @@ class ToolOrder:
         yield Flaw(
             "note",
             f"The {len(names)} tools are not sorted by name ({names[place]} stands behind {names[place - 1]}): that is "
-            "fine if their order never changes; two requests would tell.",
+            "fine if their order never changes.",
             "Sort the tools by name before each request, or fix their order when the session starts.",
             named[place][1],
             listed.index(names[place], len(", ".join(names[:place]))),

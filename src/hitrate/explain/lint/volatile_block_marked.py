@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from hitrate.explain.causes.wording import quoted
 from hitrate.explain.lint.interface import Flaw, Request
-from hitrate.explain.lint.shaped import TOLD_BY_TWO, worst_in
+from hitrate.explain.lint.shaped import worst_in
 
 
 class VolatileBlockMarked:
@@ -25,8 +25,7 @@ class VolatileBlockMarked:
             yield Flaw(
                 "warning",
                 f"The marker at {marked[head.segment]} ends with a block that looks volatile "
-                f"({quoted(head.text[found.start : found.end])}): each call would write it and none read it; "
-                f"{TOLD_BY_TWO}.",
+                f"({quoted(head.text[found.start : found.end])}): each call would write it and none read it.",
                 "Put the marker on the last block in front of what changes, and what changes behind it.",
                 head.pointer,
                 found.start,
