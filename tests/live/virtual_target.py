@@ -83,7 +83,9 @@ class VirtualClient:
         answer = self.service.answer(accepted, created=0)
         pace = pace_of(sent, accepted.job.first_token_at, self.service.options.decode_rate, accepted.faults)
         writes = list(stream(wire, answer, pace, accepted.faults))
-        pieces = [(int(write.due * 1e9), number, self._identified(wire, write.data)) for number, write in enumerate(writes)]
+        pieces = [
+            (int(write.due * 1e9), number, self._identified(wire, write.data)) for number, write in enumerate(writes)
+        ]
         split = aws_eventstream.split_events if self.dialect.framing == "aws-eventstream" else split_events
         reading = self.dialect.read_stream(split(pieces))
         self.now = accepted.job.first_token_at

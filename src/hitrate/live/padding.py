@@ -51,7 +51,7 @@ def padded(system: str | None, pad_tokens: int, random_source: random.Random) ->
 
 
 def filler(words: int, random_source: random.Random) -> str:
-    return " ".join(random_source.choice(_FILLER) for _ in range(words))
+    return " ".join(random_source.choices(_FILLER, k=words))
 
 
 def apart(number: int) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hitrate.caches.exact import THIRTY_MINUTES_S
+from hitrate.caches.marked import FIVE_MINUTES_S
 from hitrate.caches.rules import RuleSet
 from hitrate.core.probe_results import Answer
 from hitrate.explain.probing.steps import SHORT_TAIL
@@ -28,6 +30,7 @@ _GENERATED_BY_MODEL = {
     "marked": "not reused",
     "exact": "not reused",
 }
+_LIFETIME_BY_MODEL = {"marked": FIVE_MINUTES_S, "exact": THIRTY_MINUTES_S}
 
 
 class Documented(Struct, frozen=True, kw_only=True):
@@ -68,7 +71,7 @@ def from_rule(rule: RuleSet, **beside: object) -> Documented:
         "opening": _OPENING_BY_MODEL.get(rule.model),
         "generated": _GENERATED_BY_MODEL.get(rule.model),
         "look_back": look_back,
-        "lifetime_s": values.get("ttl_s") or (ttls[0] if ttls else None),
+        "lifetime_s": values.get("ttl_s") or (ttls[0] if ttls else _LIFETIME_BY_MODEL.get(rule.model)),
         "lifetime_is_least": rule.model == "exact",
     }
     return Documented(**{**facts, **beside})  # type: ignore[arg-type]

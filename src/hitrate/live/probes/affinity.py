@@ -19,6 +19,7 @@ MOST_TRIALS, LEAST_TRIALS = 8, 4
 MOST_MISSES = 2
 """A knob that works may miss once in a while (a replica restarts); twice in so few trials is no accident."""
 WORKS_BELOW = 0.01
+MOST_CALLS = 48
 KNOWN_KNOBS = (
     Knob("body", "prompt_cache_key"),
     Knob("body", "user"),
@@ -33,7 +34,7 @@ class Affinity:
     question = "Does the session's key keep its calls on one replica?"
 
     def most(self, waits_s: float) -> Most:
-        return Most(calls=2 * MOST_TRIALS + 4, tokens_each=SIZE_TOKENS)
+        return Most(calls=MOST_CALLS, tokens_each=SIZE_TOKENS)
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()
@@ -43,7 +44,10 @@ class Affinity:
             text = "One replica was seen, so that a key has nothing to do."
             return [Answer(probe="affinity", status="not applicable", text=text)]
         answers, works = [], None
+        enough_at = lab.calls + MOST_CALLS - 2 * MOST_TRIALS
         for knob in knobs:
+            if lab.calls > enough_at:
+                break
             spelled = knob.name if knob.place == "body" else f"{knob.name}:"
             answer = await _try(lab, knob, spelled, 1 if replicas is None else replicas.low)
             answers.append(answer)

@@ -10,7 +10,7 @@ from hitrate.core.probe_results import Answer
 from hitrate.explain.probing.looks import Look
 from hitrate.live.conversation import Message
 from hitrate.live.probes.interface import Most
-from hitrate.live.probes.lab import SIZE_TOKENS, CannotTell, Lab, Sent
+from hitrate.live.probes.lab import SIZE_TOKENS, SPARE_TRIALS, CannotTell, Lab, Sent
 
 LEAST_REPLY, MOST_REPLY = 48, 640
 UNKNOWN_STEP = 64
@@ -23,7 +23,7 @@ class Generated:
     question = "Are generated tokens reused by the next turn?"
 
     def most(self, waits_s: float) -> Most:
-        return Most(calls=3 * MOST_TRIALS, tokens_each=SIZE_TOKENS)
+        return Most(calls=3 * (MOST_TRIALS + SPARE_TRIALS), tokens_each=SIZE_TOKENS)
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()

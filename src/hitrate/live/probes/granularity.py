@@ -5,11 +5,16 @@ from __future__ import annotations
 from hitrate.core.probe_results import Answer
 from hitrate.explain.probing.steps import Step, fit_step, fit_timed_step
 from hitrate.live.probes.interface import Most
-from hitrate.live.probes.lab import SIZE_TOKENS, CannotTell, Lab, Sent
+from hitrate.live.probes.lab import SIZE_TOKENS, SURE_CHANCE, CannotTell, Lab, Sent
 
 LENGTHS = (40, 150, 317, 541, 877, 1290, 1805, 2411)
 """Tokens. No two are whole steps of any common size apart."""
 MOST_CHECKS = 4
+MOST_READS = 10
+"""Of one prompt, where several replicas have to see it first."""
+ENOUGH_POINTS = 4
+"""Where each costs many reads: as soon as so many agree on a step."""
+MOST_CALLS = 44
 
 
 class Granularity:
@@ -17,7 +22,7 @@ class Granularity:
     question = "In which step are cached tokens credited?"
 
     def most(self, waits_s: float) -> Most:
-        return Most(calls=2 * (len(LENGTHS) + MOST_CHECKS), tokens_each=sum(LENGTHS) // len(LENGTHS) + 400)
+        return Most(calls=MOST_CALLS, tokens_each=sum(LENGTHS) // len(LENGTHS) + 400)
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()
@@ -46,7 +51,10 @@ async def _points(lab: Lab, lengths: list[float]) -> tuple[list[Point], list[int
     written: list[Sent] = []
     points: list[Point] = []
     uncredited: list[int] = []
+    enough_at = lab.calls + MOST_CALLS - MOST_READS - 1 - 2 * MOST_CHECKS
     for length in lengths:
+        if lab.found.chance < SURE_CHANCE and (lab.calls >= enough_at or _enough(points)):
+            break
         sent = await lab.write(lab.material.prompt(length))
         if lab.found.settle_s:
             written.append(sent)
@@ -59,9 +67,13 @@ async def _points(lab: Lab, lengths: list[float]) -> tuple[list[Point], list[int
     return points, uncredited
 
 
+def _enough(points: list[Point]) -> bool:
+    return len(points) >= ENOUGH_POINTS and fit_step(_counts(points)).sure
+
+
 async def _point(lab: Lab, sent: Sent, points: list[Point], uncredited: list[int]) -> None:
     """Read it again until it is credited: with several replicas a first miss says nothing."""
-    reads = 1 if lab.found.chance >= 0.95 else min(10, round(1 / lab.found.chance) + 2)
+    reads = 1 if lab.found.chance >= SURE_CHANCE else min(MOST_READS, round(1 / lab.found.chance) + 2)
     found: bool | None = None
     for _ in range(reads):
         look, found = await lab.read(sent)

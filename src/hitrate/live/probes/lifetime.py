@@ -1,7 +1,8 @@
 """How long does an unused prefix stay? Read at growing ages, then narrowed, within the time that may be waited.
 
 Every age has a prompt of its own, because reading one may renew it. A prompt that is gone may have been pushed out by
-the others instead of having expired: a control without waiting tells.
+the others instead of having expired: a control that is left alone to the same age tells, or, where no time is left for
+it, one that is followed by as many others at once.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Lifetime:
     question = "How long does an unused prefix stay?"
 
     def most(self, waits_s: float) -> Most:
-        calls = 2 * (len(FIRST_SHARES) + 1) + 2 * (PARTS - 1) * MOST_ROUNDS
+        calls = 2 * (len(FIRST_SHARES) + 1) + 2 * (PARTS - 1) * MOST_ROUNDS + len(FIRST_SHARES) + 2
         return Most(calls=calls, tokens_each=SIZE_TOKENS, waits_s=waits_s)
 
     async def run(self, lab: Lab) -> list[Answer]:
@@ -49,10 +50,12 @@ class Lifetime:
 
 
 async def _round(lab: Lab, ages: list[float]) -> Tries:
-    """Write one prompt for each age, and read them as they reach it, until one is gone."""
-    written = [(age, await lab.write(lab.material.prompt(lab.found.size))) for age in ages]
+    """Write one prompt for each age, and read them as they reach it, until one is gone. The youngest is written last,
+    so that it is not too old already when the others are."""
+    oldest_first = sorted(ages, reverse=True)
+    written = [(age, await lab.write(lab.material.prompt(lab.found.size))) for age in oldest_first]
     tries: Tries = []
-    for age, sent in written:
+    for age, sent in reversed(written):
         if sent.look is None:
             continue
         await lab.wait(sent.look.first_token_at_s + age - lab.now_s)
@@ -75,10 +78,9 @@ async def _answer(lab: Lab, tries: Tries) -> Answer:
         text = f"At least {_seconds(bracket.low)}: still there at the oldest age that was tried."
         advice = "give more --time to look further"
         return _made(lab, text, bracket, advice)
-    crowd = len(FIRST_SHARES)
-    if await _pushed_out(lab, crowd):
+    if await _is_pushed_out(lab, bracket.low or 0.0, bracket.high):
         raise CannotTell(
-            f"prefixes are pushed out by {crowd} others at once, so that age tells nothing",
+            "prefixes that are left alone stay longer than that: the other prompts of this probe push them out",
             "raise what the cache holds (slots, capacity)",
         )
     if not bracket.low:
@@ -88,13 +90,21 @@ async def _answer(lab: Lab, tries: Tries) -> Answer:
     return _made(lab, text, bracket, "give more --time to narrow it down" if wide else None)
 
 
-async def _pushed_out(lab: Lab, crowd: int) -> bool:
-    first: Sent = await lab.write(lab.material.prompt(lab.found.size), role="control write")
-    for _ in range(crowd):
-        await lab.write(lab.material.prompt(lab.found.size), role="control write")
-    await lab.settle()
-    _, found = await lab.read(first, role="control read")
-    return found is False
+async def _is_pushed_out(lab: Lab, low: float, high: float) -> bool:
+    """Whether a prefix stays, to the age at which others were gone, that nothing is sent behind. Where no time is left
+    for that: whether one is gone that as many others follow at once, at an age at which others were still there."""
+    sent: Sent = await lab.write(lab.material.prompt(lab.found.size), role="control write")
+    alone = high <= lab.waits_left_s
+    if alone and sent.look is not None:
+        await lab.wait(sent.look.first_token_at_s + high - lab.now_s)
+    elif not alone:
+        for _ in FIRST_SHARES:
+            await lab.write(lab.material.prompt(lab.found.size), role="control write")
+        await lab.settle()
+    look, found = await lab.read(sent, role="control read")
+    if look is None or sent.look is None or found is None:
+        return False
+    return found if alone else not found and look.sent_at_s - sent.look.first_token_at_s <= low
 
 
 def _made(lab: Lab, text: str, bracket: Bracket, advice: str | None) -> Answer:

@@ -21,7 +21,7 @@ class LookBack:
     question = "How many blocks or messages back is a stored prefix found?"
 
     def most(self, waits_s: float) -> Most:
-        return Most(calls=9, tokens_each=SIZE_TOKENS + FARTHEST * 8)
+        return Most(calls=1 + 8 * 3, tokens_each=SIZE_TOKENS + FARTHEST * 8)
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()

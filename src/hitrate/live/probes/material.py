@@ -70,6 +70,7 @@ def marked(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
     made = [dict(message) for message in messages]
     for place in {index for index, message in enumerate(made) if message["role"] == "system"} | {len(made) - 1}:
         content = made[place]["content"]
+        parts: list[dict[str, Any]]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else [dict(part) for part in content]
         parts[-1]["cache_control"] = {"type": "ephemeral"}
         made[place]["content"] = parts

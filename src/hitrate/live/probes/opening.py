@@ -21,7 +21,7 @@ class Opening:
     question = "On which call with the same opening is it reused?"
 
     def most(self, waits_s: float) -> Most:
-        return Most(calls=MOST_SERIES * 3, tokens_each=SIZE_TOKENS)
+        return Most(calls=(MOST_SERIES + SPARE_TRIALS) * 3, tokens_each=SIZE_TOKENS)
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()

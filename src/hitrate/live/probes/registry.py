@@ -17,11 +17,13 @@ def probe_called(name: str) -> Probe:
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """The probes to make for the names given (none: all), in the order they are made. `hidden` is always among them:
-    it shows how calls of the target are read. Raises UsageError for an unknown name."""
+    """The probes to make for the names given (none: all), in the order they are made. `hidden` is always among them,
+    because it shows how calls of the target are read; a knob means nothing without the number of replicas. Raises
+    UsageError for an unknown name."""
     for name in names:
         if name not in PROBES:
             near = get_close_matches(name, PROBES, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise UsageError(f"--only {name}: there is no such probe{hint}; known: {', '.join(PROBES)}")
-    return [name for name in PROBES if not names or name in names or name == "hidden"]
+    needed = {"hidden", *names} | ({"replicas"} if "affinity" in names else set())
+    return [name for name in PROBES if not names or name in needed]

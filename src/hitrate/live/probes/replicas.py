@@ -14,8 +14,8 @@ from hitrate.live.probes.interface import Most
 from hitrate.live.probes.lab import SIZE_TOKENS, CannotTell, Lab
 
 MOST_SENDS = 24
-STOP_AT = 7
-"""If so many sends reached one replica, there is hardly a second one: of two, 1 run in 64 looks like that."""
+STOP_AT = 8
+"""If so many sends reached one replica, there is hardly a second one: of two, 1 run in 128 looks like that."""
 
 GIVE_UP_AT = 10
 """If so many sends without a key all missed, and calls with a key were all found, nothing is reused without one."""

@@ -20,6 +20,7 @@ from hitrate.live.probes.interface import Most
 from hitrate.live.probes.lab import SIZE_TOKENS, Lab
 
 TRIALS_BY_COUNT, TRIALS_BY_TIME = 4, 6
+MOST_SCOPES = 3
 ANOTHER_USER = "another user"
 
 _USER_MEMBERS: Mapping[str, str] = {
@@ -49,7 +50,7 @@ class SharingProbe:
     question = "Who else reads what was stored?"
 
     def most(self, waits_s: float) -> Most:
-        return Most(calls=3 * TRIALS_BY_TIME * 2, tokens_each=SIZE_TOKENS)
+        return Most(calls=3 * TRIALS_BY_TIME * MOST_SCOPES, tokens_each=SIZE_TOKENS)
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()
