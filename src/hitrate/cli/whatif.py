@@ -45,13 +45,6 @@ if TYPE_CHECKING:
 @output_options
 def whatif(
     log: str,
-    move_clock_last: bool,
-    freeze_date: bool,
-    drop_nonce: bool,
-    keep_ids: bool,
-    sort_keys: bool,
-    sort_tools: bool,
-    mark_last: bool,
     ttl: str | None,
     affinity: bool,
     replicas: int,
@@ -65,6 +58,7 @@ def whatif(
     prices_from: str | None,
     output: str | None,
     html_file: str | None,
+    **text_fixes: bool,
 ) -> int:
     """Predict a log's hit rate and bill with a fix, by making the fixed requests and replaying them on the cache rule.
 
@@ -80,15 +74,7 @@ def whatif(
 
     if affinity and replicas < 2:
         raise UsageError("--affinity changes something on several machines only: say how many with --replicas N")
-    chosen = {
-        "move-clock-last": move_clock_last,
-        "freeze-date": freeze_date,
-        "drop-nonce": drop_nonce,
-        "keep-ids": keep_ids,
-        "sort-keys": sort_keys,
-        "sort-tools": sort_tools,
-        "mark-last": mark_last,
-    }
+    chosen = {name.replace("_", "-"): is_asked for name, is_asked in text_fixes.items()}
     any_named = any(chosen.values()) or ttl is not None or affinity
     if not any_named:
         chosen = dict.fromkeys(chosen, True)
