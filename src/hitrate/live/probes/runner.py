@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -46,16 +47,17 @@ async def run_probes(
     answers: list[Answer],
     on_answer: Callable[[Answer], None] = lambda answer: None,
 ) -> None:
-    """Adds to `answers` as they come, so that an interrupted run keeps what it had. Raises BudgetSpent after having
-    said so for the probe that it ended and those that were left."""
+    """Adds to `answers` as they come, so that a run that is ended early keeps what it had. Raises BudgetSpent and
+    CancelledError after having said so for the probe that they ended and those that were left."""
     waiting = list(names)
     while waiting:
         name = waiting.pop(0)
         try:
             made = await _one(lab, probe_called(name))
-        except BudgetSpent as spent:
-            for unanswered in (name, *waiting):
-                answers.append(_unanswered(unanswered, f"the budget was spent: {spent}", "raise --budget"))
+        except (BudgetSpent, asyncio.CancelledError) as end:
+            spent = isinstance(end, BudgetSpent)
+            reason = f"the budget was spent: {end}" if spent else "the run was interrupted"
+            answers += [_unanswered(one, reason, "raise --budget" if spent else None) for one in (name, *waiting)]
             raise
         for answer in made:
             answers.append(compared(_rounded(answer), documented))
