@@ -34,9 +34,10 @@ format: $(VENV)/.test-installed ## Format the code
 	$(BIN)/ruff format src tests tools benchmarks
 	$(BIN)/ruff check --fix src tests tools benchmarks
 
-bench: $(VENV)/.bench-installed ## Measure hitrate itself: client accuracy, start-up, size
+bench: $(VENV)/.bench-installed ## Measure hitrate itself: client accuracy, start-up, explaining a large log
 	$(BIN)/python benchmarks/client/run.py
 	$(BIN)/python benchmarks/startup/run.py
+	$(BIN)/python benchmarks/explain/run.py
 
 docs: $(VENV)/.test-installed ## Write the generated pages of docs/
 	$(BIN)/python tools/write_docs.py
