@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from hitrate.caches.interface import Lease, PrefixCache
+
 
 class Step(NamedTuple):
     """`tokens` are the prompt of a "begin" and the reply of a "finish"; "abort" and "reset" have none.
@@ -123,3 +125,40 @@ class Traffic:
 
 def fingerprint(steps: Sequence[Step]) -> str:
     return hashlib.sha256(json.dumps(steps).encode()).hexdigest()
+
+
+def answers_of(cache: PrefixCache, steps: Sequence[Step]) -> list[int | None]:
+    """Cached tokens of every "begin" by a model, None where it has to wait. A prompt is readable once admitted."""
+    held: dict[int, Lease] = {}
+    answers: list[int | None] = []
+    for step in steps:
+        if step.verb == "begin":
+            lease = cache.begin(step.tokens, namespace=step.namespace)
+            answers.append(None if lease is None else lease.cached_tokens)
+            if lease is not None:
+                cache.publish(lease)
+                held[step.request] = lease
+        elif step.verb == "reset":
+            held.clear()
+            cache.reset()
+        elif (ended := held.pop(step.request, None)) is None:
+            continue
+        elif step.verb == "finish":
+            cache.finish(ended, step.tokens)
+        else:
+            cache.abort(ended)
+    cache.check_integrity()
+    return answers
+
+
+def lines_of(steps: Sequence[Step]) -> list[list[object]]:
+    """The steps as the drivers of `tests/differential` read them."""
+    lines: list[list[object]] = []
+    for step in steps:
+        members: dict[str, list[object]] = {
+            "begin": [step.tokens, step.salt, step.adapter],
+            "finish": [step.tokens],
+        }
+        number: list[object] = [] if step.verb == "reset" else [step.request]
+        lines.append([step.verb, *number, *members.get(step.verb, [])])
+    return lines

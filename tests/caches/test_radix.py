@@ -67,10 +67,18 @@ def test_the_least_recently_used_leaf_goes_first_and_inner_nodes_after_their_lea
     for tokens in (A, B):
         send(cache, tokens)
     assert cache.stored_tokens == 9  # 1 2 3 once, then two tails of 3.
-    send(cache, C[:4])  # Room for 4 tokens is made by evicting 4: A's tail, then B's.
-    assert [cache.peek([*tokens, 0]) for tokens in (A, B, C[:4])] == [3, 3, 4]
-    send(cache, [6] * 6)  # The opening is by now older than C.
-    assert [cache.peek([*tokens, 0]) for tokens in (A, C[:4], [6] * 6)] == [0, 0, 6]
+    send(cache, C[:4])  # One token is missing: A's tail of 3 goes, B's stays.
+    assert [cache.peek([*tokens, 0]) for tokens in (A, B, C[:4])] == [3, 6, 4]
+    send(cache, [6] * 6)  # Four are missing: B's tail, and the opening, which is by now older than C.
+    assert [cache.peek([*tokens, 0]) for tokens in (A, B, C[:4], [6] * 6)] == [0, 0, 4, 6]
+
+
+def test_in_pages_one_more_is_made_free_than_a_prompt_takes() -> None:
+    cache = RadixCache(page_size=2, capacity_tokens=8)
+    send(cache, [1, 1])
+    send(cache, [2, 2])
+    send(cache, [3, 3, 3, 3])  # Four are free, six are asked for.
+    assert [cache.peek([*tokens, 0]) for tokens in ([1, 1], [2, 2], [3, 3, 3, 3])] == [0, 2, 4]
 
 
 def test_a_path_in_use_is_never_evicted_and_a_request_without_room_waits() -> None:

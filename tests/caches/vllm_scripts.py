@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine_traffic import Step, Traffic
+from engine_traffic import Step, Traffic, answers_of
 
-from hitrate.caches.block_chain import BlockChainCache, BlockLease
+from hitrate.caches.block_chain import BlockChainCache
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "engines"
 RECORDED = DATA / "vllm_manager.json"
@@ -58,28 +58,7 @@ def random_runs() -> list[Run]:
 
 
 def model_answers(run: Run) -> list[int | None]:
-    """Cached tokens of every "begin" by the model; a prompt can be read by others as soon as it is admitted."""
-    cache = BlockChainCache(run.block_size, run.blocks)
-    held: dict[int, BlockLease] = {}
-    answers: list[int | None] = []
-    for step in run.steps:
-        if step.verb == "begin":
-            lease = cache.begin(step.tokens, namespace=step.namespace)
-            answers.append(None if lease is None else lease.cached_tokens)
-            if lease is not None:
-                cache.publish(lease)
-                held[step.request] = lease
-        elif step.verb == "reset":
-            held.clear()
-            cache.reset()
-        elif (ended := held.pop(step.request, None)) is None:
-            continue
-        elif step.verb == "finish":
-            cache.finish(ended, step.tokens)
-        else:
-            cache.abort(ended)
-    cache.check_integrity()
-    return answers
+    return answers_of(BlockChainCache(run.block_size, run.blocks), run.steps)
 
 
 class TraceRun(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from engine_traffic import fingerprint
+from engine_traffic import fingerprint, lines_of
 from interpreters import ask, python_of, recording
 from vllm_scripts import (
     CASES,
@@ -34,17 +34,9 @@ HASHED: list[dict[str, Any]] = [
 ]
 
 
-def lines_of(run: Run) -> Iterator[Any]:
+def lines_of_run(run: Run) -> Iterator[Any]:
     yield {"block_size": run.block_size, "blocks": run.blocks or PLENTY}
-    for step in run.steps:
-        if step.verb == "begin":
-            yield ["begin", step.request, step.tokens, step.salt, step.adapter]
-        elif step.verb == "finish":
-            yield ["finish", step.request, step.tokens]
-        elif step.verb == "abort":
-            yield ["abort", step.request]
-        else:
-            yield ["reset"]
+    yield from lines_of(run.steps)
 
 
 def lines_of_trace(blocks: int | None) -> Iterator[Any]:
@@ -66,7 +58,7 @@ def answers() -> Iterator[list[Any]]:
     a minute."""
     python = python_of("VLLM_PYTHON", MANAGER)
     lines = [*hash_questions()]
-    lines += [line for run in RUNS for line in lines_of(run)]
+    lines += [line for run in RUNS for line in lines_of_run(run)]
     lines += [line for run in MOONCAKE_RUNS for line in lines_of_trace(run.blocks)]
     yield ask(python, "vllm_manager.py", lines)
 

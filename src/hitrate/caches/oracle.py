@@ -192,7 +192,7 @@ class RadixOracle(Oracle):
             return None
         self._drop_dead(now)
         self._read(lease.tokens[:cached_tokens], namespace, now)
-        self._make_room(private)
+        self._make_room(len(tokens) - cached_tokens + (self.page_size if self.page_size > 1 else 0))
         lease.private = private
         return lease
 
@@ -203,7 +203,8 @@ class RadixOracle(Oracle):
         if self.capacity_tokens is not None:
             room = self.capacity_tokens - self._kept_for_good()
             more = min(more, room - room % self.page_size)
-        self._make_room(more)
+        asks_in_page = self.page_size > 1 and len(tokens) > len(lease.tokens) and len(tokens) % self.page_size != 1
+        self._make_room(more + (self.page_size if asks_in_page else 0))
         lease.tokens = tokens[: had + more]
         whole = lease.tokens[: len(lease.tokens) - len(lease.tokens) % self.page_size]
         stored = self._match(whole, lease.namespace, now)
@@ -262,10 +263,7 @@ class RadixOracle(Oracle):
     def _make_room(self, count: int) -> None:
         if self.capacity_tokens is None:
             return
-        before = self._stored()
-        if before + sum(lease.private for lease in self.open) + count <= self.capacity_tokens:
-            return
-        while before - self._stored() < count:
+        while self._stored() + sum(lease.private for lease in self.open) + count > self.capacity_tokens:
             leaves = [
                 mark
                 for mark in self.marks

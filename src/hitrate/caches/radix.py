@@ -1,9 +1,10 @@
 """A radix tree over tokens: the longest common prefix is served, token by token or in pages.
 
-This is SGLang's rule (`python/sglang/srt/mem_cache/radix_cache.py`), with these of its habits that change numbers:
-a match is cut to whole pages and to at most prompt - 1 tokens; whole leaves are evicted, least recently used first;
-room for n tokens is made by evicting n, whatever was free before; and a read that ends inside an edge refreshes that
-whole edge. Unlike SGLang, `peek` splits no edge and refreshes nothing.
+This is SGLang's rule (`python/sglang/srt/mem_cache/radix_cache.py`, 0.5.23), with these of its habits that change
+numbers: a match is cut to whole pages and to at most prompt - 1 tokens; whole leaves are evicted, least recently used
+first, until what is missing is free (earlier releases evicted as much as was needed, whatever was free before); with
+pages, one page more is made free than a prompt takes; and a read that ends inside an edge refreshes that whole edge.
+Unlike SGLang, `peek` splits no edge and refreshes nothing, and a request that has to wait is not matched.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class RadixCache:
                 return None
         node = self._read(namespace, path, now)
         self._lock(node)
-        self._make_room(private)
+        self._make_room(len(tokens) - cached_tokens + self._spare)
         self._private += private
         lease = RadixLease(tokens, cached_tokens, namespace, node, private)
         self._open.add(lease)
@@ -128,7 +129,8 @@ class RadixCache:
         self._expire(now)
         if self.capacity_tokens is not None:
             missing = min(missing, self._whole_pages(self.capacity_tokens - self._locked - self._private))
-        self._make_room(missing)
+        is_inside_page = len(tokens) > len(held.tokens) and (len(tokens) - 1) % self.page_size
+        self._make_room(missing + (self._spare if is_inside_page else 0))
         held.private += missing
         self._private += missing
         self._store(held, tokens[: had + missing], now)
@@ -226,11 +228,16 @@ class RadixCache:
         self._stored -= len(leaf.tokens)
         self._offer(parent)
 
+    @property
+    def _spare(self) -> int:
+        """SGLang asks for a page too many with every prompt, and for a whole page at every token of a reply."""
+        return self.page_size if self.page_size > 1 else 0
+
     def _make_room(self, token_count: int) -> None:
-        if self.capacity_tokens is None or self.capacity_tokens - self._stored - self._private >= token_count:
+        if self.capacity_tokens is None:
             return
-        stored_before = self._stored
-        while stored_before - self._stored < token_count and (leaf := self._oldest_leaf()) is not None:
+        enough = self.capacity_tokens - self._private - token_count
+        while self._stored > enough and (leaf := self._oldest_leaf()) is not None:
             self._remove(leaf)
 
     def _expire(self, now: float) -> None:
