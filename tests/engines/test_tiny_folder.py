@@ -79,5 +79,5 @@ def test_the_folder_is_written_once(tmp_path: Path):
 
 def test_where_nothing_can_be_written(tmp_path: Path):
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="the tiny model cannot be written to .*/file: .*; free it or set"):
+    with pytest.raises(UsageError, match=r"the tiny model cannot be written to .*/file: .*; free it or set"):
         tiny_model_folder(tmp_path / "file")

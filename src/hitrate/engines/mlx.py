@@ -92,6 +92,8 @@ def by_hand(
     """
     source = _source(model)
     generate = ["--model", source, "--max-tokens", str(max_tokens), "--temp", "0"]
+    # Line ends at the seam would be other tokens when they stand together.
+    opening = opening.rstrip()
     whole, rest = f"{opening}\n\n{question}", f"\n\n{question}"
     kept = ["--prompt-cache-file", str(cache_file)]
     return [
