@@ -17,7 +17,7 @@ from hitrate.explain.known_calls import KnownCalls
 from hitrate.explain.likeness import alike
 from hitrate.explain.prefix_tree import Walk, common_front
 from hitrate.explain.prompt_shape import REPLY_KINDS, Kept, Prompt, kept_text, prompt_of, weight
-from hitrate.explain.replay import Texts, TextsOf, carries_conversation, has_grown, is_replayed
+from hitrate.explain.replay import Texts, TextsOf, carries_conversation, has_grown, is_replayed, is_resent
 
 _CANDIDATES = 6
 _SAME_CONVERSATION = 0.2
@@ -136,6 +136,8 @@ class Pairing:
         same = known.tree.depth_of(front) == len(prompt.digests)
         retry_of = front if same else None
         conversation = self._conversation_behind(seen, prompt, front)
+        if conversation is None and (resent := self._resent(seen, prompt, front)) is not None:
+            return resent
         against = known.answered_for(front)
         if against is None:
             return self._start(seen, prompt, walk)._replace(conversation=conversation, retry_of=retry_of)
@@ -149,6 +151,19 @@ class Pairing:
             return _Found("repeat" if same else relation, against, conversation, shared, retry_of=retry_of)
         kept = kept_text(prompt, was, shared, known.common)
         return _Found(relation, against, conversation, shared, kept, retry_of=retry_of)
+
+    def _resent(self, seen: Seen, prompt: Prompt, front: int) -> _Found | None:
+        """The prompt as the newest of the conversation of the call `front`, with all its messages changed behind it."""
+        known = self._known
+        conversation = known.conversations[front]
+        tip = known.tip(conversation)
+        if tip is None or tip.call == front or known.apart(tip.call, seen.session):
+            return None
+        shared = common_front(tip.prompt.digests, prompt.digests)
+        if not is_resent(prompt, tip.prompt, shared, self._texts(seen, tip.call)):
+            return None
+        kept = kept_text(prompt, tip.prompt.digests, shared, known.common)
+        return _Found("rewrite", tip.call, conversation, shared, kept)
 
     def _conversation_behind(self, seen: Seen, prompt: Prompt, front: int) -> int | None:
         """The conversation of a call that goes on behind the call `front`.

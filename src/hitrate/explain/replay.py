@@ -70,6 +70,20 @@ def is_replayed(now: Prompt, was: Prompt, shared: int, texts: Texts | None) -> b
     )
 
 
+def is_resent(now: Prompt, was: Prompt, shared: int, texts: Texts | None) -> bool:
+    """Whether every part of the earlier prompt from `shared` on came again in its place, as it was or hardly changed
+    (with other ids, say), and more behind. False where there are no texts to tell."""
+    end = len(was.digests)
+    if texts is None or shared >= end or len(now.digests) <= end or not _same_roles(now, was, shared):
+        return False
+    if any(abs(now.sizes[place] - was.sizes[place]) > _SAME_LENGTH * was.sizes[place] for place in range(shared, end)):
+        return False
+    return all(
+        now.digests[place] == was.digests[place] or alike(texts.was()[place], texts.now()[place])
+        for place in range(shared, end)
+    )
+
+
 def _same_roles(now: Prompt, was: Prompt, place: int) -> bool:
     end = len(was.digests)
     pairs = zip(was.parts[place:], now.parts[place:end], strict=True)

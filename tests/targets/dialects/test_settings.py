@@ -50,7 +50,8 @@ KEY, OTHER, NEITHER = "key", "other", "neither"
         ("openai-chat", "provider", {"order": ["a"]}, OTHER, {"/provider/order": '["a"]'}),
         ("openai-chat", "a/b", {"c": []}, OTHER, {"/a~1b/c": "[]"}),
         ("llamacpp-completion", "prompt", "text", NEITHER, {}),
-        ("llamacpp-completion", "lora", [{"id": 0, "scale": 1.0}], KEY, {"/lora": '[{"id":0,"scale":1.0}]'}),
+        ("llamacpp-completion", "lora", [{"id": 0, "scale": 1.0}], KEY, {"/lora/0/id": "0", "/lora/0/scale": "1.0"}),
+        ("openai-chat", "plugins", [1, 2], OTHER, {"/plugins": "[1,2]"}),
     ],
 )  # fmt: skip
 def test_what_separates_cache_entries(dialect, member, value, kind, settings):

@@ -104,7 +104,13 @@ def _settings(call: Seen, among_others: bool) -> tuple[Setting, ...]:
 
 
 def _known_before(evidence: Evidence, among_others: bool) -> Seen | None:
-    """The newest earlier call of the conversation with the call's own settings."""
+    """The newest earlier call of the conversation with the call's own settings.
+
+    None where the engine holds one state a conversation (slots): what came in between has taken its place.
+    """
+    rule = evidence.facts.rule
+    if rule is not None and rule.model == "slots":
+        return None
     now = _settings(evidence.call, among_others)
     same = (one for one in reversed(evidence.earlier) if one.answered and _settings(one, among_others) == now)
     return next(same, None)

@@ -27,7 +27,7 @@ class Choice(msgspec.Struct, gc=False):
 
 
 class Chunk(msgspec.Struct, gc=False):
-    """`error` is one line on what went wrong, empty or None in a chunk that is no error object."""
+    """`error` is one line on what went wrong, None in a chunk that is no error object."""
 
     id: Text = None
     model: Text = None
@@ -55,13 +55,14 @@ def parse_chunk(data: bytes) -> Chunk:
     try:
         chunk = _decode(data)
         if not chunk.error and chunk.object != "error" and chunk.type != "error":
+            chunk.error = None
             return chunk
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     value, fault = parse_object(data)
     if value is None:
         raise ValueError(fault)
-    chunk = _members_of(Chunk, {**value, "error": error_text(value)})
+    chunk = _members_of(Chunk, {**value, "error": error_text(value) or None})
     chunk.choices = [_members_of(Choice, one) for one in objects_of(value.get("choices"))]
     return chunk
 

@@ -23,6 +23,9 @@ LONGEST_VALUE = 512
 _DEEPEST = 4
 """Levels of objects that are taken apart into settings of their own."""
 
+_MOST_LISTED = 16
+"""Objects of a list (adapters, say) that are looked at one by one."""
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -141,6 +144,13 @@ def _leaves(value: Mapping[str, Any], pointer: str, dialect: str) -> Iterator[tu
             continue
         if isinstance(member, dict) and member and place.count("/") <= _DEEPEST:
             yield from _leaves(member, place, dialect)
+        elif (
+            isinstance(member, list)
+            and 0 < len(member) <= _MOST_LISTED
+            and all(isinstance(one, dict) for one in member)
+        ):
+            for number, one in enumerate(member):
+                yield from _leaves(one, f"{place}/{number}", dialect)
         else:
             yield place, member
 
