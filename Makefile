@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-engine differential check format bench docs dist clean
+.PHONY: help demo test test-fast test-engine differential check format bench probes docs dist clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ bench: $(VENV)/.bench-installed ## Measure hitrate itself: client accuracy, star
 	$(BIN)/python benchmarks/client/run.py
 	$(BIN)/python benchmarks/startup/run.py
 	$(BIN)/python benchmarks/explain/run.py
+
+probes: $(VENV)/.test-installed ## Say how often the probes are right, over 100 seeded practice servers each
+	$(BIN)/python benchmarks/probes/run.py
 
 docs: $(VENV)/.test-installed ## Write the generated pages of docs/
 	$(BIN)/python tools/write_docs.py

@@ -169,3 +169,31 @@ def test_a_call_whose_cost_is_not_known_counts_with_the_most_it_may_have_cost():
     asker = asker_on(FakeClient({"usage": Usage()}), price=DOLLAR, max_tokens=5, budget_usd=1000.0)
     (call,) = ask(asker)
     assert asker.spent_usd == len(call.body) // 3 + 5
+
+
+@pytest.mark.parametrize(
+    ("affinity", "member", "header"),
+    [("none", None, None), ("user", "user", None), ("x-session-id:", None, "x-session-id")],
+)
+def test_a_call_may_have_another_knob_than_the_run(affinity, member, header):
+    client = FakeClient()
+    target = Target(name="t", affinity=(Knob("body", "prompt_cache_key"),))
+    asyncio.run(asker_on(client, target=target).ask(HELLO, session="s", affinity=affinity))
+    [(body, _, headers)] = client.sent
+    assert "prompt_cache_key" not in body
+    assert (body.get("user"), headers.get("x-session-id")) == ("s" if member else None, "s" if header else None)
+
+
+def test_the_same_run_through_another_client_shares_its_calls():
+    first, second = FakeClient(), FakeClient()
+    asker = asker_on(first)
+    asyncio.run(asker.ask(HELLO, session="a"))
+    asyncio.run(asker.with_client(second).ask(HELLO, session="b"))
+    assert [call.session for call in asker.calls] == ["a", "b"]
+    assert [session for _, session, _ in second.sent] == ["b"]
+
+
+def test_the_budget_counts_the_reply_that_a_call_may_have():
+    asker = asker_on(FakeClient(), price=DOLLAR, max_tokens=1, budget_usd=200.0)
+    with pytest.raises(BudgetSpent, match="the next call may cost"):
+        asyncio.run(asker.ask(HELLO, session="s", max_tokens=500))

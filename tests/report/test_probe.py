@@ -107,10 +107,10 @@ def test_table():
     rows = {" ".join(line.replace("│", " ").split()) for line in lines}
     assert rows >= {
         "hidden – reported – reported agrees counts 2 0.0056",
-        "replicas – 22 replicas 95 % 15 to … – – counts – –",
+        "replicas – 22 replicas 95 % 15 or more – – counts – –",
         "affinity body member prompt_cache_key works p = 0.0039 works agrees – 8 –",
         "granularity – 64 tokens – 128 tokens differs – – –",
-        "lifetime – at least 117.6 s 117.6 to … 300 s agrees – – –",
+        "lifetime – at least 117.6 s 117.6 or more 300 s agrees – – –",
         "opening – could not tell – – – – – –",
         "lifetime: At least 117.6 s. Try: give more --time to look further.",
         "5 answered, 1 could not be told; differs from what is documented: granularity.",

@@ -162,7 +162,7 @@ class Asker:
                     break
         finally:
             self._under_way -= 1
-        self._account(call)
+        self._account(call, max_tokens)
         error = refusal(call, self.target, known_models=self._known_models)
         if error is not None and (not self._answered or call.status in (401, 403)):
             raise error
@@ -206,7 +206,7 @@ class Asker:
                 return True
         return False
 
-    def _most(self, body: bytes, max_tokens: int | None = None) -> float:
+    def _most(self, body: bytes, max_tokens: int | None) -> float:
         """What a call may cost at most; 0 where no price is known."""
         if self.price is None:
             return 0.0
@@ -219,10 +219,10 @@ class Asker:
         if budget is not None and self.spent_usd + self._reserved_usd + most > budget:
             raise BudgetSpent(f"${self.spent_usd:.4f} of ${budget:g} spent, and the next call may cost ${most:.4f}")
 
-    def _account(self, call: Call) -> None:
+    def _account(self, call: Call, max_tokens: int | None) -> None:
         self.calls.append(call)
         self._on_call(call, self._under_way == 0)
         if self.price is not None and call.reply is not None:
             # A call whose cost cannot be told counts with the most it may have cost, or a budget would not hold.
             cost = call_cost(call.usage, self.price)
-            self.spent_usd += self._most(call.body) if cost is None else cost
+            self.spent_usd += self._most(call.body, max_tokens) if cost is None else cost

@@ -32,11 +32,13 @@ class Hidden:
     async def run(self, lab: Lab) -> list[Answer]:
         lab.found.eye = Eye("counts")
         try:
-            reuse = await _Calibration(lab).run()
+            calibration = _Calibration(lab)
+            reuse = await calibration.run()
         except BaseException:
             lab.found.eye = Eye()
             raise
         lab.found.eye, lab.found.told = reuse.eye, reuse.told
+        lab.found.delay_tries = calibration.tries(reuse.eye)
         return [_answer(lab, reuse)]
 
 
@@ -46,6 +48,13 @@ class _Calibration:
         self.written: list[Sent] = []
         self.writes: list[Look] = []
         self.reads: list[Look] = []
+        self.ages: list[tuple[float, Look]] = []
+        """Of every read, in seconds since the first token of its write."""
+
+    def tries(self, eye: Eye) -> list[tuple[float, bool]]:
+        """(age, whether it was found) of the reads that can tell."""
+        found = [(age, eye.found(look, look.prompt_tokens)) for age, look in self.ages]
+        return [(age, one) for age, one in found if one is not None]
 
     async def run(self) -> Reuse:
         for _ in range(FIRST_PAIRS):
@@ -65,9 +74,9 @@ class _Calibration:
         return sent
 
     async def read(self, sent: Sent) -> Look | None:
-        look, found = await self.lab.read(sent)
-        if look is not None and sent.look is not None and found is not None:
-            self.lab.found.delay_tries.append((look.sent_at_s - sent.look.first_token_at_s, found))
+        look, _ = await self.lab.read(sent)
+        if look is not None and sent.look is not None:
+            self.ages.append((look.sent_at_s - sent.look.first_token_at_s, look))
         return look
 
     async def pair(self) -> None:
@@ -83,7 +92,7 @@ class _Calibration:
         for wait_s in POLLS_AFTER_S:
             await self.lab.wait(wait_s)
             if found := await self._counted(first):
-                age, _ = self.lab.found.delay_tries[-1]
+                age, _ = self.ages[-1]
                 self.lab.found.settle_s = 1.1 * age + 0.5
                 return found
         for _ in range(REPLICA_READS):

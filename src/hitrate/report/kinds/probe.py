@@ -22,12 +22,15 @@ def title(result: ProbeResult) -> str:
 def _short(answer: Answer) -> str:
     if answer.status != "answered":
         return answer.status
-    if answer.value is None or answer.choice in ("at least", "at most"):
-        words = answer.choice or ""
-        return words if answer.value is None else f"{words} {_figure(answer.value)} {answer.unit or ''}".strip()
-    if answer.choice is not None and answer.probe in ("honesty", "minimum"):
-        return answer.choice
-    return f"{_figure(answer.value)} {answer.unit or ''}".strip()
+    choice = answer.choice or ""
+    if answer.value is None or (choice and answer.probe in ("honesty", "minimum") and choice != "at most"):
+        return choice
+    return f"{choice} {_amount(answer.value, answer.unit or '')}".strip()
+
+
+def _amount(value: float, unit: str) -> str:
+    one = value == 1 and len(unit) > 1
+    return f"{_figure(value)} {unit.removesuffix('s') if one else unit}"
 
 
 def _figure(value: float) -> str:
@@ -39,13 +42,16 @@ def _sure(answer: Answer) -> str | None:
         return None
     if answer.p_value is not None:
         return f"p = {answer.p_value:.2g}"
-    if answer.bounds is None or (answer.low is None and answer.high is None):
-        return None
+    interval = "95 %" if answer.bounds == "interval" else ""
     if answer.low == answer.high:
-        return "95 %" if answer.bounds == "interval" else None
-    low = "–" if answer.low is None else _figure(answer.low)
-    high = "…" if answer.high is None else _figure(answer.high)
-    return f"{'95 % ' if answer.bounds == 'interval' else ''}{low} to {high}"
+        return interval or None
+    if answer.high is None:
+        bounds = f"{_figure(answer.low or 0)} or more"
+    elif answer.low is None:
+        bounds = f"up to {_figure(answer.high)}"
+    else:
+        bounds = f"{_figure(answer.low)} to {_figure(answer.high)}"
+    return f"{interval} {bounds}".strip()
 
 
 def _agrees(answer: Answer) -> str | None:
