@@ -8,6 +8,8 @@ written by hand:
 
     <!-- generated: cache-rules -->
     <!-- end of generated: cache-rules -->
+
+`target NAME` is the part of the page `docs/targets/NAME.md`; such a page is made when it is missing.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import target_pages  # beside this file, wherever this is run from
 
 from hitrate import errors
 from hitrate.caches.rules import RULE_SETS
@@ -48,15 +53,18 @@ NO_FILE = ROOT / "no-such-file"
 """Stands in for the user's own targets, which must not get into the pages."""
 
 MARKED = re.compile(
-    r"<!-- generated: (?P<name>[a-z-]+) -->\n(?P<body>.*?)<!-- end of generated: (?P=name) -->", re.DOTALL
+    r"<!-- generated: (?P<name>[a-z-]+(?: [a-z0-9.-]+)?) -->\n(?P<body>.*?)<!-- end of generated: (?P=name) -->",
+    re.DOTALL,
 )
 
 
 def main(arguments: Sequence[str]) -> int:
     check = "--check" in arguments
     stale, seen = [], set()
-    for page in sorted((ROOT / "docs").rglob("*.md")):
-        old = page.read_text(encoding="utf-8")
+    pages = {page: page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md")}
+    for name in target_pages.page_names():
+        pages.setdefault(target_pages.FOLDER / f"{name}.md", target_pages.new_page(name))
+    for page, old in sorted(pages.items()):
         new = filled(old)
         seen |= {match["name"] for match in MARKED.finditer(old)}
         if new != old:
@@ -75,7 +83,9 @@ def filled(text: str) -> str:
 
     def part(match: re.Match[str]) -> str:
         name = match["name"]
-        return f"<!-- generated: {name} -->\n\n{PARTS[name]().strip()}\n\n<!-- end of generated: {name} -->"
+        kind, _, subject = name.partition(" ")
+        text = target_pages.target_page(subject, table) if kind == "target" and subject else PARTS[name]()
+        return f"<!-- generated: {name} -->\n\n{text.strip()}\n\n<!-- end of generated: {name} -->"
 
     return MARKED.sub(part, text)
 
@@ -448,6 +458,7 @@ def _thread(address: str) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "targets": targets,
+    "target-pages": lambda: target_pages.overview(table),
     "dialects": dialects,
     "cache-rules": cache_rules,
     "causes": causes,

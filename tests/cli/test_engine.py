@@ -101,3 +101,84 @@ def test_a_template_that_is_not_text(tmp_path: Path, capsys: pytest.CaptureFixtu
     template.write_bytes(b"ab\xff")
     assert run(["engine", "llamacpp", "--chat-template", str(template)]) == 2
     assert capsys.readouterr().err == f"error: {template}: is not UTF-8 text at byte 2; a Jinja template is\n"
+
+
+# Engines that hitrate does not ship
+
+
+@pytest.fixture
+def fake_environment(tmp_path: Path) -> Path:
+    """The Python of an environment with stand-ins for MLX-LM's commands, which print as it does."""
+    scripts = {
+        "mlx_lm.generate": """
+case "$*" in *--prompt-cache-file*) tokens=28;; *) tokens=63;; esac
+printf '==========\\nsome words\\n==========\\nPrompt: %s tokens, 100.000 tokens-per-sec\\n' "$tokens"
+""",
+        "mlx_lm.cache_prompt": """
+for last; do case "$last" in *.safetensors) echo data > "$last";; esac; done
+printf '\\rProcessed      0 tokens (  0.00 tok/s)\\rProcessed     35 tokens (350.00 tok/s)\\nSaving...\\n'
+""",
+        "mlx_lm.server": "exit 3\n",
+    }
+    for name, text in scripts.items():
+        file = tmp_path / name
+        file.write_text(f"#!/bin/sh\n{text}")
+        file.chmod(0o755)
+    return tmp_path / "python"
+
+
+def test_mlx_by_hand_says_what_each_step_read(fake_environment: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(["engine", "mlx", "--by-hand", "--python", str(fake_environment)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:4] for line in lines[:-1]] == [
+        ["step", "tokens", "read", "tokens/s"],
+        ["cold", "63", "100", "0.63"],
+        ["saved", "35", "350", "0.10"],
+        ["warm", "28", "100", "0.28"],
+    ]
+    assert lines[-1] == "the opening's file: 0.0 MB; warm gave the same text as cold"
+
+
+def test_mlx_by_hand_as_json_and_the_file_stays(
+    fake_environment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "opening.safetensors"
+    arguments = ["--by-hand", "--json", "--python", str(fake_environment), "--cache-file", str(file)]
+    assert run(["engine", "mlx", *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    steps = [(step["name"], step["prompt_tokens"], step["tokens_per_s"], step["text"]) for step in found["steps"]]
+    assert steps == [("cold", 63, 100.0, "some words"), ("saved", 35, 350.0, ""), ("warm", 28, 100.0, "some words")]
+    assert (found["schema_version"], found["file_bytes"], file.read_text()) == (1, 5, "data\n")
+
+
+def test_the_command_is_printed_where_it_cannot_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    nowhere = str(tmp_path / "python")
+    assert run(["engine", "vllm", "--model", "org/model", "--python", nowhere]) == 2
+    out, err = capsys.readouterr()
+    assert "vllm serve org/model --host 127.0.0.1 --port 8000 --enable-prompt-tokens-details" in out
+    assert err.startswith(
+        f"error: vLLM cannot be started here: the command vllm is not installed beside {nowhere}\nhint: "
+    )
+    assert run(["engine", "vllm", "--model", "org/model", "--python", nowhere, "--print"]) == 0
+    assert capsys.readouterr() == (out, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--opening", "file"], "error: --opening and --cache-file are for --by-hand\n"),
+        (["--by-hand", "--print"], "error: --print shows the server's command; it does not go with --by-hand\n"),
+    ],
+)
+def test_options_of_mlx_that_do_not_go_together(options: list[str], says: str, capsys: pytest.CaptureFixture[str]):
+    assert run(["engine", "mlx", *options]) == 2
+    assert capsys.readouterr() == ("", says)
+
+
+def test_a_server_that_ends_at_once_is_reported(
+    fake_environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    arguments = ["--model", "org/model", "--port", "18997", "--python", str(fake_environment)]
+    assert run(["engine", "mlx", *arguments]) == 3
+    assert "error: MLX ended with exit code 3 before it was ready\n" in capsys.readouterr().err
