@@ -95,7 +95,6 @@ class Lab:
         other_key: Asker | None = None,
         mark: bool = False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.asker = asker
         self.other_key = other_key
@@ -103,7 +102,6 @@ class Lab:
         self.material = material
         self.max_calls = max_calls
         self.waits_left_s = waits_s
-        self.say = say
         self.found = Findings()
         self.calls = 0
         self.failed = 0
@@ -114,11 +112,6 @@ class Lab:
         self.colds: list[tuple[float, float]] = []
         """(tokens computed, seconds to the first token) of never-seen prompts."""
         self._failures_in_a_row = 0
-        self._last_error = ""
-
-    @property
-    def calls_left(self) -> int:
-        return self.max_calls - self.calls
 
     @property
     def now_s(self) -> float:
@@ -172,11 +165,10 @@ class Lab:
         return Sent(messages=messages, session=session, look=look, reply=reply, fresh=fresh)
 
     async def read(
-        self, sent: Sent, *, expected: float | None = None, role: str = "read", subject: str = "", **how: Any
+        self, sent: Sent, *, role: str = "read", subject: str = "", **how: Any
     ) -> tuple[Look | None, bool | None]:
         """Send a written prompt again, whole. `found` is None for a call that failed or cannot tell."""
-        how.setdefault("session", sent.session)
-        look, found = await self.ask_again(sent.messages, sent, expected=expected, role=role, subject=subject, **how)
+        look, found = await self.ask_again(sent.messages, sent, role=role, subject=subject, **how)
         if found and look is not None:
             self.found.reads.append(look)
         return look, found
@@ -193,8 +185,7 @@ class Lab:
     ) -> tuple[Look | None, bool | None]:
         """Send `messages`, which begin with what was written; `expected` tokens of them (default: all that was
         written) may be found."""
-        how.setdefault("session", sent.session)
-        look, _ = await self.send(messages, role=role, subject=subject, **how)
+        look, _ = await self.send(messages, session=sent.session, role=role, subject=subject, **how)
         if look is None or sent.look is None:
             return None, None
         found = self.found.eye.found(look, sent.look.prompt_tokens if expected is None else expected)
@@ -215,7 +206,7 @@ class Lab:
     ) -> tuple[Look | None, Reply | None]:
         """One call; None for one that was refused or broke off. Raises CallsSpent before a call over the cap, and
         CannotTell when nothing is answered any more."""
-        if self.calls_left <= 0:
+        if self.calls >= self.max_calls:
             raise CallsSpent(self.max_calls)
         self.calls += 1
         asker = self.other_key if other_key and self.other_key is not None else self.asker
@@ -249,10 +240,10 @@ class Lab:
     def _failed(self, call: Call) -> None:
         self.failed += 1
         self._failures_in_a_row += 1
-        self._last_error = call.error or "the reply came without token counts"
         if self._failures_in_a_row >= MOST_FAILURES:
+            said = call.error or "the reply came without token counts"
             raise CannotTell(
-                f"{MOST_FAILURES} calls in a row failed, the last with: {self._last_error}",
+                f"{MOST_FAILURES} calls in a row failed, the last with: {said}",
                 "see hitrate doctor, and lower the rate with --rpm",
             )
 
@@ -267,11 +258,11 @@ class Lab:
     @property
     def trials(self) -> int:
         """How many trials it takes until all of them missing means something; 0 when it would take too many."""
-        if self.found.eye.basis == "time":
-            return 3
-        chance = self.found.chance
+        chance, by_time = self.found.chance, self.found.eye.basis == "time"
         if chance >= SURE_CHANCE:
-            return 1
+            return 3 if by_time else 1
+        if by_time:
+            return 0
         needed = math.ceil(math.log(0.05) / math.log(1 - chance)) if chance > 0 else MOST_TRIALS + 1
         return needed if needed <= MOST_TRIALS else 0
 
@@ -287,11 +278,13 @@ class Lab:
                 continue
             votes.append(found)
             hits, misses = votes.count(True), votes.count(False)
-            if by_time and 2 in (hits, misses):
-                return hits == 2
+            if by_time and hits == 2:
+                return True
+            if by_time and trials and misses == 2:
+                return False
             if not by_time and hits:
                 return True
-            if not by_time and trials and misses == trials:
+            if not by_time and trials and misses >= trials:
                 return False
         return None
 

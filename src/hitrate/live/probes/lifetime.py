@@ -10,7 +10,7 @@ from __future__ import annotations
 from hitrate.core.probe_results import Answer
 from hitrate.explain.probing.brackets import Bracket, between, lifetime_bracket
 from hitrate.live.probes.interface import Most
-from hitrate.live.probes.lab import SIZE_TOKENS, CannotTell, Lab, Sent
+from hitrate.live.probes.lab import SIZE_TOKENS, SURE_CHANCE, CannotTell, Lab, Sent
 
 FIRST_SHARES = (1 / 128, 1 / 32, 1 / 8, 1 / 2)
 """Of the time that may be waited. The rest of it is for narrowing down, or for one last look."""
@@ -35,7 +35,7 @@ class Lifetime:
         time_s = lab.waits_left_s
         if time_s < LEAST_TIME_S:
             raise CannotTell("no time is left to wait in", "give more with --time")
-        if lab.trials != 1 and lab.found.eye.basis == "counts":
+        if lab.found.chance < SURE_CHANCE:
             raise lab.too_many_replicas()
         ages = [share * time_s for share in FIRST_SHARES] + [0.98 * time_s]
         tries = await _round(lab, [age for age in ages if age > lab.found.settle_s] or [time_s / 2])
