@@ -39,3 +39,8 @@ def find_tool(name: str, python: Path | None) -> str | None:
     """The console script `name`: beside `python` if one is named, else beside this interpreter or on the PATH."""
     folder = str((python or Path(sys.executable)).parent)
     return shutil.which(name, path=folder) or (None if python is not None else shutil.which(name))
+
+
+def where_looked(python: Path | None) -> str:
+    """Where `find_tool` looks, in words."""
+    return "beside this Python or on the PATH" if python is None else f"beside {python}"

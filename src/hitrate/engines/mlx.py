@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import platformdirs
 
-from hitrate.engines.command import StartCommand, find_tool
+from hitrate.engines.command import StartCommand, find_tool, where_looked
 from hitrate.engines.tiny_folder import tiny_model_folder
 from hitrate.errors import TargetError, UsageError
 
@@ -34,7 +34,7 @@ def mlx_command(*, model: str | None, port: int, sequences: int = 10, python: Pa
         arguments=(*arguments, "--prompt-cache-size", str(sequences)),
         port=port,
         environment=_environment() if model is None else {},
-        why_not=None if tool else f"mlx_lm.server is not installed {_where(python)}",
+        why_not=None if tool else f"mlx_lm.server is not installed {where_looked(python)}",
         install=INSTALL,
         rule_settings={} if sequences == 10 else {"sequences": sequences},
     )
@@ -54,10 +54,6 @@ def _environment() -> dict[str, str]:
     empty = Path(platformdirs.user_cache_dir("hitrate")) / "no-hub"
     empty.mkdir(parents=True, exist_ok=True)
     return {"HF_HUB_CACHE": str(empty)}
-
-
-def _where(python: Path | None) -> str:
-    return "beside this Python or on the PATH" if python is None else f"beside {python}"
 
 
 class HandStep(NamedTuple):
@@ -108,7 +104,7 @@ def _step(
 ) -> HandStep:
     tool = find_tool(command, python)
     if tool is None:
-        raise UsageError(f"{command} is not installed {_where(python)}", hint=INSTALL)
+        raise UsageError(f"{command} is not installed {where_looked(python)}", hint=INSTALL)
     begin = time.perf_counter()
     result = subprocess.run([tool, *arguments], input=prompt, capture_output=True, text=True, check=False)
     total_s = time.perf_counter() - begin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hitrate.engines.command import StartCommand, find_tool
+from hitrate.engines.command import StartCommand, find_tool, where_looked
 from hitrate.engines.machine import Machine
 from hitrate.engines.tiny_folder import tiny_model_folder
 from hitrate.engines.tiny_model import MODEL_NAME
@@ -34,5 +34,5 @@ def _why_not(machine: Machine, python: Path | None) -> str | None:
         return "SGLang's packages need an NVIDIA GPU, and none was found"
     # Its package has a command of this name.
     if find_tool("sglang", python) is None:
-        return "sglang is not installed " + ("here" if python is None else f"beside {python}")
+        return f"sglang is not installed {where_looked(python)}"
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from hitrate.engines.command import StartCommand, find_tool
+from hitrate.engines.command import StartCommand, find_tool, where_looked
 from hitrate.engines.machine import Machine
 from hitrate.engines.tiny_folder import tiny_model_folder
 from hitrate.engines.tiny_model import MODEL_NAME
@@ -49,11 +49,7 @@ def vllm_command(machine: Machine, *, model: str | None, port: int, python: Path
         arguments=arguments,
         port=port,
         environment=environment,
-        why_not=None if tool else f"the command vllm is not installed {_where(python)}",
+        why_not=None if tool else f"the command vllm is not installed {where_looked(python)}",
         install=f"pip install {wheel}, best in an environment of its own, named with --python",
         rule_settings=settings,
     )
-
-
-def _where(python: Path | None) -> str:
-    return "beside this Python or on the PATH" if python is None else f"beside {python}"
