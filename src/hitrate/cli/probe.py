@@ -154,7 +154,9 @@ class _Run:
 
         known = documented_of(self.start, asker.model, self.options.rule_set)
         self.plan = plan(self.names, self.time_s, asker.price or Price())
-        for line in plan_in_words(self.plan, self.max_calls, self.time_s, asker.price):
+        # Of others than the practice server, what a run may cost has been said already.
+        price = asker.price if self.start.target.name == "practice" else None
+        for line in plan_in_words(self.plan, self.max_calls, self.time_s, price):
             progress.say(line)
         async for other in self._other(asker):
             lab = Lab(

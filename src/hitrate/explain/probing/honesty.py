@@ -15,6 +15,10 @@ LEAST_READS = 4
 LEAST_SHARE = 0.5
 """A target whose hits save less than half of the time that their tokens take to compute is said not to match."""
 MOST_SHARE = 1.5
+LEAST_SAVING_S = 0.01
+"""Below it, what happens once a text (tokenising it, say) is as large as what the cache can save."""
+LEAST_OF_LARGEST = 0.25
+"""Reads that should save less than this part of what the best one should are left out: they are mostly noise."""
 SAME_LENGTH = 1.1
 """Prompts up to a tenth longer than the shortest of them count as of one length."""
 
@@ -58,13 +62,15 @@ def saved_share(colds: Sequence[tuple[float, float]], warm: Sequence[Look]) -> H
     scale, times = fit_scale(colds), ColdTimes(colds)
     if scale is None or scale.seconds_per_token <= 0:
         return Honesty(verdict=None, saved=None)
-    shares = []
+    savings = []
     for look in warm:
         if not look.cached_tokens or look.ttft_s is None or not scale.tells(look.cached_tokens):
             continue
         cold_s, rest_s = times.at(look.prompt_tokens), times.at(look.prompt_tokens - look.cached_tokens)
-        if cold_s is not None and rest_s is not None and cold_s > rest_s:
-            shares.append((cold_s - look.ttft_s) / (cold_s - rest_s))
+        if cold_s is not None and rest_s is not None:
+            savings.append((cold_s - look.ttft_s, cold_s - rest_s))
+    enough_s = max(LEAST_SAVING_S, LEAST_OF_LARGEST * max((expected for _, expected in savings), default=0.0))
+    shares = [saved / expected for saved, expected in savings if expected >= enough_s]
     if len(shares) < LEAST_READS:
         return Honesty(verdict=None, saved=None)
     saved = mean_interval(shares)

@@ -79,7 +79,7 @@ async def _one(lab: Lab, probe: Probe) -> list[Answer]:
         found[0],
         calls=lab.calls - calls,
         prompt_tokens=sum(call.usage.prompt_tokens or 0 for call in lab.answered[answered:]),
-        cost_usd=lab.cost_since(answered),
+        cost_usd=lab.cost_since(answered) if lab.calls > calls else None,
         seconds=round(lab.now_s - started, 3),
         observations=tuple(lab.observations[seen:]),
     )
