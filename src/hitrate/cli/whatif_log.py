@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from hitrate.core.model import Call
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.explain.evidence import Facts
-from hitrate.explain.explainer import seen_of
 from hitrate.explain.pairing import Pairing
+from hitrate.explain.seeing import seen_of
+from hitrate.logs.interface import OwnRules
 from hitrate.targets.dialects import dialect as dialect_named
 from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
 from hitrate.targets.facts_for import facts_for
@@ -42,18 +43,19 @@ class ReadLog:
         self.read: list[Read] = []
         self.unread: list[str] = []
         self.unanswered = 0
+        self._facts: dict[tuple[str, str, str | None, bool], Facts] = {}
         sketcher = Sketcher()
         pairing = Pairing(self._texts)
         for call in source:
             self.calls.append(call)
-            self._add(call, sketcher, pairing, getattr(source, "own_rules", None))
+            self._add(call, sketcher, pairing, source.own_rules)
         self.conversations = len({one.conversation for one in self.read})
 
     def _texts(self, index: int) -> Sequence[str]:
         call = self.calls[index]
         return texts_of_parts(canonical(call.body, call.dialect), call.dialect)
 
-    def _add(self, call: Call, sketcher: Sketcher, pairing: Pairing, own: Any) -> None:
+    def _add(self, call: Call, sketcher: Sketcher, pairing: Pairing, own: OwnRules) -> None:
         index = len(self.calls) - 1
         if not call.body or not call.dialect:
             return
@@ -68,17 +70,16 @@ class ReadLog:
         if not seen.answered:
             self.unanswered += 1
             return
-        timings = call.usage.cached_source.startswith("timings")
-        facts = facts_for(
-            call.target,
-            call.dialect,
-            call.model,
-            getattr(own, "rules", None),
-            getattr(own, "server", None),
-            timings=timings,
-        )
         key = tuple((one.pointer, one.value) for one in sketch.key)
-        self.read.append(Read(index, call, seen.conversation, key, facts))
+        self.read.append(Read(index, call, seen.conversation, key, self._facts_of(call, own)))
+
+    def _facts_of(self, call: Call, own: OwnRules) -> Facts:
+        """Looked up once for calls of one kind."""
+        timings = call.usage.cached_source.startswith("timings")
+        key = (call.target, call.dialect, call.model, timings)
+        if key not in self._facts:
+            self._facts[key] = facts_for(*key[:3], own.rules, own.server, timings=timings)
+        return self._facts[key]
 
 
 @lru_cache(maxsize=256)
