@@ -24,6 +24,7 @@ from hitrate.explain.probing.documented import Documented, compared, from_rule
         ),
         ("deepseek-2026-11", {"step": None, "opening": "third call", "write_delay_s": 6.0, "minimum": 64}),
         ("llama.cpp-2026-10", {"step": 1, "opening": "second call"}),
+        ("mlx-lm-2026-11", {"step": 1, "minimum": None, "opening": "second call", "generated": "reused"}),
     ],
 )
 def test_what_a_rule_set_says(rule, facts):
@@ -35,6 +36,13 @@ def test_a_fact_beside_the_rule_stands_in_for_its_own():
     assert from_rule(RULE_SETS["block-chain"], step=64, replicas=3) == Documented(
         step=64, replicas=3, opening="second call", generated="reused"
     )
+
+
+def test_every_model_of_a_rule_says_when_openings_and_replies_are_reused():
+    open_ones = {
+        name for name, rule in RULE_SETS.items() if None in (from_rule(rule).opening, from_rule(rule).generated)
+    }
+    assert {RULE_SETS[name].model for name in open_ones} == {"objects"}
 
 
 def answer(probe, **members):

@@ -18,6 +18,7 @@ _OPENING_BY_MODEL = {
     "block chain": "second call",
     "radix": "second call",
     "slots": "second call",
+    "prompts": "second call",
     "marked": "second call",
     "units": "third call",
     "exact": "never",
@@ -26,10 +27,12 @@ _GENERATED_BY_MODEL = {
     "block chain": "reused",
     "radix": "reused",
     "slots": "reused",
+    "prompts": "reused",
     "units": "reused",
     "marked": "not reused",
     "exact": "not reused",
 }
+_TOKEN_BY_TOKEN = ("slots", "prompts", "marked", "exact")
 _LIFETIME_BY_MODEL = {"marked": FIVE_MINUTES_S, "exact": THIRTY_MINUTES_S}
 
 
@@ -59,13 +62,13 @@ class Documented(Struct, frozen=True, kw_only=True):
 def from_rule(rule: RuleSet, **beside: object) -> Documented:
     """What a rule set says; `beside` are members that the rule does not hold, or that stand in for its own."""
     values = rule.parameters
-    step = values.get("block_size") or values.get("page_size") or (1 if rule.model in ("slots", "exact") else None)
+    step = values.get("block_size") or values.get("page_size") or (1 if rule.model in _TOKEN_BY_TOKEN else None)
     ttls = values.get("ttls_s")
     look_back = values.get("look_back")
     if rule.model == "exact" and values.get("earlier_messages") is not None:
         look_back = values["earlier_messages"] + 1
     facts = {
-        "step": 1 if rule.model == "marked" else step,
+        "step": step,
         "minimum": values.get("minimum_tokens"),
         "write_delay_s": values.get("write_delay_s"),
         "opening": _OPENING_BY_MODEL.get(rule.model),
