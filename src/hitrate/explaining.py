@@ -26,7 +26,7 @@ from hitrate.logs.archive import BodyArchive
 from hitrate.logs.interface import OwnRules
 from hitrate.targets.dialects import dialect as dialect_named
 from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
-from hitrate.targets.facts_for import facts_for
+from hitrate.targets.facts_for import facts_for, has_timings
 from hitrate.targets.stray_marks import stray_marks
 
 PriceOf = Callable[[Call], Price | None]
@@ -106,7 +106,7 @@ class _Reader:
         self._prompts = _Prompts()
         self._newest: dict[int, bytes] = {}
         self._newest_bytes = 0
-        self._facts: dict[tuple[str, str, str | None, bool], Facts] = {}
+        self._facts: dict[tuple[str, str, str | None, bool | None], Facts] = {}
         self._unread = 0
         self._unread_reason = ""
         self._reporting = Reporting()
@@ -199,7 +199,7 @@ class _Reader:
         return texts_of_parts(self._prompts(body, dialect), dialect)
 
     def _facts_of(self, seen: Seen) -> Facts:
-        key = (seen.target, seen.dialect, seen.model, seen.usage.cached_source.startswith("timings"))
+        key = (seen.target, seen.dialect, seen.model, has_timings(seen.usage))
         found = self._facts.get(key)
         if found is None:
             own = self._source.own_rules

@@ -31,6 +31,30 @@ def test_the_usual_wrappings(tmp_path, record):
     assert (records.read, records.used) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    "asked", [{"prompt": "hi"}, {"prompt": ["hi"]}, {"prompt": [1, 2]}, {"prompt_token_ids": [1, 2]}]
+)
+@pytest.mark.parametrize(
+    "answered",
+    [
+        {"usage": USAGE},
+        {"choices": [{"index": 0, "text": "Hi", "finish_reason": "stop"}], "usage": USAGE},
+        {"timings": {"cache_n": 64, "prompt_n": 36, "predicted_n": 5}},
+    ],
+)
+@pytest.mark.parametrize("api", [{}, {"api": "openai-chat"}, {"api": "openai-completions"}])
+def test_a_rendered_prompt_is_told_by_the_request(tmp_path, asked, answered, api):
+    (call,), records = read(tmp_path, jsonl({**api, "body": {"model": "m", **asked}, "response": answered}))
+    assert call.dialect == "llamacpp-completion"
+    assert (call.usage.prompt_tokens, call.usage.cached_tokens, call.usage.output_tokens) == (100, 64, 5)
+    assert records.remarks == ()
+
+
+def test_a_format_of_no_known_name_is_told_by_its_shape(tmp_path):
+    calls, _ = read(tmp_path, jsonl(*({"api": "openai-completions", **one} for one in (chat(9, 4), {"body": BODY}))))
+    assert [call.dialect for call in calls] == ["openai-chat", "openai-chat"]
+
+
 def test_a_body_keeps_its_bytes(tmp_path):
     body = b'{"model":"m",  "messages":[{"role":"user","content":"\\u00e9 \\ud83d"}] }'
     (call,), records = read(tmp_path, b'{"body":  ' + body + b', "response": {"usage": NaN}}\n')

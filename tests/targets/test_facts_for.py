@@ -1,6 +1,7 @@
 import pytest
 
-from hitrate.targets.facts_for import facts_for
+from hitrate.core.model import Usage
+from hitrate.targets.facts_for import facts_for, has_timings
 
 ANY = "your provider's session key (prompt_cache_key, user, or the header x-session-affinity)"
 
@@ -97,6 +98,20 @@ def test_the_engine_that_the_log_names(server, rule, granularity, ttl_s):
     facts = facts_for("", "openai-chat", "gpt-5.4", None, server)
     assert (facts.rule and facts.rule.name, facts.granularity, facts.ttl_s) == (rule, granularity, ttl_s)
     assert facts.server == server
+
+
+@pytest.mark.parametrize(
+    ("usage", "rule"),
+    [
+        (Usage(), "llama.cpp-2026-10"),
+        (Usage(cached_source="timings.cache_n"), "llama.cpp-2026-10"),
+        (Usage(sources={"prompt_tokens": "tokens_evaluated"}), "llama.cpp-2026-10"),
+        (Usage(sources={"prompt_tokens": "usage.prompt_tokens"}), None),
+    ],
+)
+def test_completions_with_counts_of_openai_are_not_of_llama_cpp(usage, rule):
+    found = facts_for("", "llamacpp-completion", "local-8b", timings=has_timings(usage)).rule
+    assert (found and found.name) == rule
 
 
 def test_timings_tell_llama_cpp():

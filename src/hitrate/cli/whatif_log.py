@@ -14,7 +14,7 @@ from hitrate.explain.seeing import seen_of
 from hitrate.logs.interface import OwnRules
 from hitrate.targets.dialects import dialect as dialect_named
 from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
-from hitrate.targets.facts_for import facts_for
+from hitrate.targets.facts_for import facts_for, has_timings
 
 _SESSION_HEADERS = ("session", "affinity", "conv-id")
 
@@ -43,7 +43,7 @@ class ReadLog:
         self.read: list[Read] = []
         self.unread: list[str] = []
         self.unanswered = 0
-        self._facts: dict[tuple[str, str, str | None, bool], Facts] = {}
+        self._facts: dict[tuple[str, str, str | None, bool | None], Facts] = {}
         sketcher = Sketcher()
         pairing = Pairing(self._texts)
         for call in source:
@@ -75,7 +75,7 @@ class ReadLog:
 
     def _facts_of(self, call: Call, own: OwnRules) -> Facts:
         """Looked up once for calls of one kind."""
-        timings = call.usage.cached_source.startswith("timings")
+        timings = has_timings(call.usage)
         key = (call.target, call.dialect, call.model, timings)
         if key not in self._facts:
             self._facts[key] = facts_for(*key[:3], own.rules, own.server, timings=timings)

@@ -16,7 +16,7 @@ from hitrate.core.records import Remark, Skipped
 from hitrate.core.spans import compact
 from hitrate.logs.answered import answer_headers, diagnosis_of
 from hitrate.logs.interface import ReplyReader
-from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, kind, named
+from hitrate.logs.shapes import RENDERED, body_problems, guess_dialect, is_request_body, kind, named
 
 REQUEST_MEMBERS = ("body", "request")
 RESPONSE_MEMBERS = ("response", "usage", "usageMetadata")
@@ -27,10 +27,14 @@ SESSION_MEMBERS = ("session", "session_id", "sessionId", "conversation_id", "con
 
 DIALECTS = {
     "gemini": "gemini-generate",
-    "llama.cpp-completion": "llamacpp-completion",
-    "tokens": "llamacpp-completion",
+    "llama.cpp-completion": RENDERED,
+    "tokens": RENDERED,
 }
 """Names of wire formats in logs, where they differ from those used here."""
+
+_WIRES = frozenset(
+    {"openai-chat", "openai-responses", "anthropic-messages", "bedrock-converse", "gemini-generate", RENDERED}
+)
 
 
 def is_exchange(value: Any) -> bool:
@@ -125,6 +129,10 @@ class Exchange:
         named_dialect = self._api or _text(record.get("api")) or _text(record.get("dialect"))
         dialect = DIALECTS.get(named_dialect or "", named_dialect)
         guessed = DIALECTS.get(guessed or "", guessed)
+        if guessed == RENDERED:  # a prompt and no messages: the body says so, whatever the log or the reply looks like
+            dialect = RENDERED
+        elif dialect not in _WIRES and guessed is not None:
+            dialect = None  # a name of the log's own, say of a client library
         if response is None:
             return dialect or guessed or "", Reading(reply=None, usage=Usage())
         found, reading = self._read_reply(response, dialect)

@@ -8,6 +8,10 @@ from typing import Any
 PROMPT_MEMBERS = ("messages", "input", "contents", "prompt", "prompt_token_ids")
 """Members of which a request body holds one: chat, Messages, Converse; Responses; Gemini; rendered text; token ids."""
 
+RENDERED = "llamacpp-completion"
+"""The wire of rendered prompts, whoever serves it: llama.cpp's `/completion`, and `/v1/completions` of OpenAI, vLLM and
+others, whose request is the same and whose reply is told by its shape."""
+
 _MOST_NAMED = 5
 
 
@@ -66,9 +70,16 @@ def guess_dialect(body: Any) -> str | None:
         if any(block.get("type") in ("tool_use", "tool_result", "thinking") for block in blocks):
             return "anthropic-messages"
         return "openai-chat"
-    if isinstance(body.get("prompt"), str):
-        return "llama.cpp-completion"
-    return "tokens" if "prompt_token_ids" in body else None
+    return RENDERED if is_rendered(body) else None
+
+
+def is_rendered(body: dict[str, Any]) -> bool:
+    """Whether a body without messages holds a prompt that was rendered before it was sent: text, token ids, a list of
+    either, or llama.cpp's text with images. (Responses' `prompt` names a stored prompt.)"""
+    prompt = body.get("prompt")
+    if isinstance(prompt, dict):
+        return "prompt_string" in prompt
+    return isinstance(prompt, str | list) or isinstance(body.get("prompt_token_ids"), list)
 
 
 def _problems(body: dict[str, Any], pointer: str) -> Iterator[str]:

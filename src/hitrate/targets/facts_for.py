@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from hitrate.caches.marked import FIVE_MINUTES_S
 from hitrate.caches.rules import RULE_SETS, RuleSet, minimum_tokens
+from hitrate.core.model import Usage
 from hitrate.explain.evidence import Facts
 from hitrate.explain.server import argument
 from hitrate.explain.signs import lifetime_s
@@ -67,12 +68,12 @@ def facts_for(
     rules: Mapping[str, Any] | None = None,
     server: Mapping[str, Any] | None = None,
     *,
-    timings: bool = False,
+    timings: bool | None = None,
 ) -> Facts:
     """The facts of calls with this target, wire format and model.
 
-    `rules` and `server` are as the log itself gives them. `timings`: replies carry llama.cpp's own `timings`. Reads the
-    user's targets; InputFileError when they cannot be read.
+    `rules` and `server` are as the log itself gives them. `timings`: as `has_timings` tells. Reads the user's targets;
+    InputFileError when they cannot be read.
     """
     rules, server = dict(rules or {}), dict(server or {})
     name = _target(target, dialect, model, server, timings)
@@ -88,7 +89,17 @@ def facts_for(
     return _stated(facts, rules, server)
 
 
-def _target(target: str, dialect: str, model: str | None, server: Mapping[str, Any], timings: bool) -> str | None:
+def has_timings(usage: Usage) -> bool | None:
+    """Whether a reply's counts come from llama.cpp's own `timings`: False where they come from the `usage` that other
+    engines have on the same wire, None where it does not show."""
+    if usage.cached_source.startswith("timings"):
+        return True
+    return False if usage.sources.get("prompt_tokens", "").startswith("usage.") else None
+
+
+def _target(
+    target: str, dialect: str, model: str | None, server: Mapping[str, Any], timings: bool | None
+) -> str | None:
     """The preset that the call belongs to; None where nothing tells."""
     engine = " ".join(str(server.get(name, "")) for name in ("engine", "name", "version", "command"))
     if engine.strip():
@@ -96,7 +107,7 @@ def _target(target: str, dialect: str, model: str | None, server: Mapping[str, A
     named = target_called(target)
     if named in presets.all_names():
         return named
-    if dialect == "llamacpp-completion" or timings:
+    if timings or (dialect == "llamacpp-completion" and timings is None):
         return "llamacpp"
     seller = _seller(model)
     if dialect == "bedrock-converse":

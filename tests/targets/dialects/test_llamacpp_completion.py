@@ -46,6 +46,7 @@ def test_chatml():
         ([1, 23], [("user", "/prompt", "1 23 ")]),
         ([1, "Hi", 23], [("user", "/prompt/0", "1 "), ("user", "/prompt/1", "Hi"), ("user", "/prompt/2", "23 ")]),
         (["Hi"], [("user", "/prompt/0", "Hi")]),
+        ([[1, 23]], [("user", "/prompt/0", "1 23 ")]),
         ({"prompt_string": "Hi"}, [("user", "/prompt/prompt_string", "Hi")]),
     ],
 )
@@ -110,3 +111,24 @@ def test_bodies():
     found = WIRE.read_body(b'{"content":"Hi","tokens":[5,6],"stop":true,"tokens_predicted":2,"tokens_evaluated":9}')
     assert (found.reply.text, found.reply.token_ids, found.complete, found.token_events) == ("Hi", (5, 6), True, ())
     assert WIRE.read_body(b'{"object":"list"}').fault == "the reply holds no content"
+
+
+USAGE = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 7}}
+
+
+def test_bodies_of_openai_completions():
+    choice = {"index": 0, "text": "Hi", "finish_reason": "length"}
+    found = WIRE.read_body(json.dumps({"model": "m-1", "choices": [choice], "usage": USAGE}).encode())
+    assert (found.reply.text, found.reply.finish_reason, found.complete, found.fault) == ("Hi", "length", True, None)
+    assert (found.usage.prompt_tokens, found.usage.cached_tokens, found.usage.output_tokens) == (9, 7, 2)
+    assert found.raw_usage == USAGE
+
+
+def test_streams_of_openai_completions():
+    found = read(
+        {"choices": [{"index": 0, "text": "H", "finish_reason": None}], "usage": None},
+        {"choices": [{"index": 0, "text": "i", "finish_reason": "stop"}], "usage": None},
+        {"choices": [], "usage": USAGE},
+    )
+    assert (found.reply.text, found.complete, found.token_events) == ("Hi", True, (0, 1))
+    assert (found.usage.prompt_tokens, found.usage.cached_tokens) == (9, 7)

@@ -2,6 +2,10 @@
 
 https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md. `tokens_cached` in a reply is how much the
 slot holds afterwards, not what was served from it: that is `timings.cache_n`.
+
+Also read, though never built, is `/v1/completions` of OpenAI, vLLM, SGLang and llama.cpp itself: the same request, and
+a reply with `choices[].text` and the usage of chat completions
+(https://platform.openai.com/docs/api-reference/completions).
 """
 
 from __future__ import annotations
@@ -13,13 +17,14 @@ from hitrate.core import spans
 from hitrate.core.model import Reading, Reply, StreamEvent, Usage
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.core.spans import Node
+from hitrate.targets.dialects import openai_usage
 from hitrate.targets.dialects.chat_shape import calls_of, text_of_content, with_extra
 from hitrate.targets.dialects.counts import Counts
 from hitrate.targets.dialects.interface import Dialect, Markers
 from hitrate.targets.dialects.openai_deltas import join_surrogates
 from hitrate.targets.dialects.prompt_builder import PromptBuilder, digest
 from hitrate.targets.dialects.reading import Progress, take_body, take_events
-from hitrate.targets.dialects.wire_json import arguments_object, object_of, text_or_none, to_json
+from hitrate.targets.dialects.wire_json import arguments_object, object_of, objects_of, text_or_none, to_json
 
 _PROMPTS = ("prompt", "prompt_token_ids")
 
@@ -61,7 +66,7 @@ class LlamaCppCompletion(Dialect):
         """One segment for the text, or for each run of token ids as "12 345 ". Raises ValueError, one line."""
         root = spans.parse(spans.decode_text(body))
         members = root.members()
-        prompt = next((members[name] for name in _PROMPTS if name in members), None)
+        prompt = next((members[name] for name in _PROMPTS if name in members and members[name].value is not None), None)
         if prompt is None or not isinstance(prompt.value, str | list | dict):
             raise ValueError('/prompt: expected text or token ids, as in {"prompt": ...}')
         builder = _PromptBuilder()
@@ -102,6 +107,8 @@ class _PromptBuilder(PromptBuilder):
             self.add("user", node, node.value)
         elif isinstance(node.value, dict):
             self.multimodal(node)
+        elif len(node.value) == 1 and isinstance(node.value[0], list | dict):
+            self.prompt(node.items()[0])
         elif any(isinstance(one, list | dict) for one in node.value) or (
             len(node.value) > 1 and all(isinstance(one, str) for one in node.value)
         ):
@@ -129,17 +136,21 @@ class _Reader:
         self._pieces: list[str] = []
         self._ids: list[int] = []
         self._last: dict[str, Any] = {}
+        self._finish_reason: str | None = None
         self._stopped = False
 
     def take(self, chunk: dict[str, Any], index: int | None = None) -> None:
-        self._last = {**self._last, **chunk}
-        self._stopped = self._stopped or chunk.get("stop") is True
-        content = chunk.get("content")
+        choice = next(iter(objects_of(chunk.get("choices"))), {})
+        said = {name: value for name, value in chunk.items() if value is not None or name not in self._last}
+        self._last = {**self._last, **said}
+        self._finish_reason = text_or_none(choice.get("finish_reason")) or self._finish_reason
+        self._stopped = self._stopped or chunk.get("stop") is True or self._finish_reason is not None
+        content = chunk.get("content", choice.get("text"))
         if not isinstance(content, str):
             return
         self.answered = True
         self._pieces.append(content)
-        ids = chunk.get("tokens")
+        ids = chunk.get("tokens", choice.get("token_ids"))
         if isinstance(ids, list) and all(type(one) is int for one in ids):
             self._ids.extend(ids)
         if content or ids:
@@ -151,7 +162,8 @@ class _Reader:
             self.progress.faults.append(fault)
         timings = object_of(self._last.get("timings")) or None
         reply = self._reply(usage, timings) if self.answered else None
-        return self.progress.reading(reply, usage, timings, complete=self._stopped or ended)
+        raw = timings or object_of(self._last.get("usage")) or None
+        return self.progress.reading(reply, usage, raw, complete=self._stopped or ended)
 
     def _reply(self, usage: Usage, timings: dict[str, Any] | None) -> Reply:
         text = join_surrogates("".join(self._pieces))
@@ -160,7 +172,7 @@ class _Reader:
         return Reply(
             message={"role": "assistant", "content": text},
             text=text,
-            finish_reason=text_or_none(self._last.get("stop_type")),
+            finish_reason=text_or_none(self._last.get("stop_type")) or self._finish_reason,
             model=text_or_none(self._last.get("model")),
             token_ids=tuple(self._ids) if whole else None,
             slot=slot if type(slot) is int and slot >= 0 else None,
@@ -170,6 +182,8 @@ class _Reader:
 
 def read_usage(reply: dict[str, Any]) -> tuple[Usage, str | None]:
     """The counts of the last chunk or of the body, and what was wrong with them."""
+    if object_of(reply.get("usage")) and not object_of(reply.get("timings")):
+        return openai_usage.read_usage(reply)
     counts = Counts(reply)
     cached, cached_source = counts.take_cached(("timings", "cache_n"))
     prompt = counts.add_up("prompt_tokens", ("timings", "cache_n"), ("timings", "prompt_n"))
