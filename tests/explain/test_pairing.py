@@ -169,6 +169,59 @@ def test_conversations_that_begin_alike_part_where_their_answers_do():
     assert [pair.conversation for pair in pairs] == [0, 0, 0, 1, 0]
 
 
+THOUGHTS = ["a I look at the ninth.", "a The one at noon it is."]
+THOUGHT = [*FIRST, THOUGHTS[0], FOUND, BOOK, THOUGHTS[1], BOOKED, THANKS]
+MORE = ["a Sent.", "u Good."]
+
+
+@pytest.mark.parametrize(
+    ("tip", "now", "shift"),
+    [
+        pytest.param(THOUGHT, [*THIRD, *MORE], 1, id="thoughts dropped"),
+        pytest.param(THIRD, [*THOUGHT, *MORE], 0, id="thoughts added"),
+        pytest.param(THIRD, [*FIRST, BOOKED, THANKS, *MORE], 2, id="window that keeps the first question"),
+        pytest.param([*THIRD, *MORE], [*FIRST, *MORE, "a Yes.", "u Bye."], 4, id="window of larger steps"),
+        pytest.param([*THIRD, *MORE], [*FIRST, BOOKED, THANKS, *MORE], 2, id="sent again without a turn"),
+    ],
+)
+@pytest.mark.parametrize("session", ["", "main"])
+def test_a_history_that_comes_again_with_parts_of_it_gone_is_no_fork(tip, now, shift, session):
+    log = Log()
+    log.add(*FIRST, session=session)
+    log.add(*tip, session=session)
+    pair = log.add(*now, session=session)
+    assert (pair.relation, pair.against, pair.shared_parts, pair.shift) == ("rewrite", 1, 4, shift)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param([*FIRST, "a Two.", BOOK], id="another answer"),
+        pytest.param([*FIRST, "a Two.", BOOK, "a Done.", THANKS], id="the same questions behind other answers"),
+        pytest.param([*FIRST, "a Two.", "u Book the one at eight.", BOOKED], id="an answer alone comes again"),
+    ],
+)
+def test_other_answers_to_the_same_questions_are_a_fork(now):
+    log = Log()
+    for prompt in (FIRST, THIRD):
+        log.add(*prompt)
+    pair = log.add(*now)
+    assert (pair.relation, pair.against, pair.conversation) == ("append", 0, 1)
+
+
+OTHER_HEAD = [*TOOLS, "s You review what others booked, and you book nothing. "]
+ALIKE_HEAD = [*TOOLS, SYSTEM + "Be brief."]
+
+
+@pytest.mark.parametrize("texts", [False, True])
+@pytest.mark.parametrize("head", [OTHER_HEAD, ALIKE_HEAD])
+def test_agents_with_other_instructions_go_through_one_history_side_by_side(head, texts):
+    log = Log(texts)
+    pairs = [log.add(*front, *turn[3:]) for turn in (FIRST, SECOND, THIRD) for front in (HEAD, head)]
+    assert [(pair.relation, pair.against) for pair in pairs[2:]] == [("append", call) for call in range(4)]
+    assert pairs[2].conversation != pairs[3].conversation
+
+
 def test_session_names_tell_conversations_apart_that_begin_alike():
     log = Log()
     calls = [(FIRST, "one"), (FIRST, "two"), (SECOND, "one"), (SECOND, "two"), (THIRD, "one")]

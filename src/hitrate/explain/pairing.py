@@ -16,7 +16,7 @@ from hitrate.explain.heads import Heads, heads_alike
 from hitrate.explain.known_calls import KnownCalls
 from hitrate.explain.likeness import alike
 from hitrate.explain.prefix_tree import Walk, common_front
-from hitrate.explain.prompt_shape import REPLY_KINDS, Kept, Prompt, kept_text, prompt_of, weight
+from hitrate.explain.prompt_shape import REPLY_KINDS, Kept, Prompt, goes_on, kept_text, prompt_of, weight
 from hitrate.explain.replay import Texts, TextsOf, carries_conversation, has_grown, is_replayed, is_resent
 
 _CANDIDATES = 6
@@ -160,6 +160,8 @@ class Pairing:
         if tip is None or tip.call == front or known.apart(tip.call, seen.session):
             return None
         shared = common_front(tip.prompt.digests, prompt.digests)
+        if shared < known.tree.depth_of(front):
+            return None  # it took the place of that call under another front, which this prompt goes on without
         if not is_resent(prompt, tip.prompt, shared, self._texts(seen, tip.call)):
             return None
         kept = kept_text(prompt, tip.prompt.digests, shared, known.common)
@@ -190,9 +192,23 @@ class Pairing:
             for call in self._known.ended_with(prompt.digests[-1], whole, walk):
                 if not self._known.apart(call, seen.session):
                     return self._carried_on(seen, prompt, walk, call)
+        if (front := self._beside(seen, prompt, walk)) is not None:
+            return self._carried_on(seen, prompt, walk, front)
         candidate = self._most_in_common(seen, prompt)
         found = None if candidate is None else self._related(seen, prompt, walk, candidate)
         return found or self._summary(seen, prompt) or self._replay(seen, prompt) or self._start(seen, prompt, walk)
+
+    def _beside(self, seen: Seen, prompt: Prompt, walk: Walk) -> int | None:
+        """The newest call of a conversation, where its whole prompt stands in front and all of this one's messages were
+        sent before: two agents with other instructions go through one history side by side."""
+        known = self._known
+        best = known.tree.best(walk)
+        if best is None or not prompt.digests or known.last_with(prompt.digests[-1]) is None:
+            return None
+        call, shared = best
+        whole = prompt.head < shared == known.tree.depth_of(call) and known.tree.is_front(call, walk)
+        newest = known.tips[known.conversations[call]] == call
+        return call if whole and newest and not known.apart(call, seen.session) else None
 
     def _most_in_common(self, seen: Seen, prompt: Prompt) -> int | None:
         """The call with most of this prompt's messages, if these are enough to be the same conversation."""
@@ -285,7 +301,8 @@ class Pairing:
             shared + 1 < len(was) < len(prompt.digests) and was[shared + 1 :] == prompt.digests[shared + 1 : len(was)]
         )
         if one_changed or kept.in_messages > _KEPT * behind:
-            front = next(fronts, None) if len(prompt.digests) <= len(was) else None
+            shorter = len(prompt.digests) <= len(was) and not goes_on(prompt, was, shared, known.common)
+            front = next(fronts, None) if shorter else None
             if front is not None:  # the same question behind another answer to the one before
                 return self._carried_on(seen, prompt, walk, front)
             if not same_head and self._begins_anew(prompt, len(was) - head, shared, texts):

@@ -75,6 +75,17 @@ def kept_text(now: Prompt, was: Sequence[bytes], shared: int, common: Collection
     return Kept(characters, in_messages, max(shift, 0))
 
 
+def goes_on(now: Prompt, was: Sequence[bytes], shared: int, common: Collection[bytes]) -> bool:
+    """Whether `now` has the newest message of `was` and, in front of it, an answer from behind part `shared`, though
+    other parts there are gone: it carries the same history on. A fork has answers of its own. Parts in `common` say
+    nothing."""
+    newest = next((place for place in range(len(now.digests) - 1, shared, -1) if now.digests[place] == was[-1]), shared)
+    answers = set(was[shared:]).difference(common)
+    return any(
+        part.kind in REPLY_KINDS and part.digest in answers for part in now.parts[max(shared, now.head) : newest]
+    )
+
+
 def weight(digest: bytes, size: int, common: Collection[bytes]) -> float:
     """How much a shared part says of two calls being one conversation, in code points; also an empty one says some."""
     return (size + 1) * (_COMMON if digest in common else 1.0)

@@ -39,7 +39,7 @@ class ReasoningNotReplayed:
             or divergence.kind not in ("assistant", "user")
         ):
             return None
-        what = _what_happened(divergence)
+        what = reasoning_change(divergence)
         if what is None:
             return None
         confidence: Literal["certain", "likely"] = "likely" if what == "changed" else "certain"
@@ -54,7 +54,7 @@ class ReasoningNotReplayed:
         )
 
 
-def _what_happened(divergence: Divergence) -> str | None:
+def reasoning_change(divergence: Divergence) -> str | None:
     """ "removed", "added" or "changed", by which side still has the reasoning; None where it is no reasoning."""
     if divergence.offset is None:
         was, now = (side.removeprefix("member ").removeprefix("type ") for side in (divergence.was, divergence.now))

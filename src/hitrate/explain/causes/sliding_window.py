@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.causes.pointers import message_index
+from hitrate.explain.causes.reasoning_not_replayed import reasoning_change
 from hitrate.explain.causes.spot import spot_of
 from hitrate.explain.causes.wording import place, repeats
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
@@ -40,7 +41,7 @@ class SlidingWindow:
 
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence = evidence.divergence
-        if divergence is None or divergence.kind in ("tools", "schema") or _is_one_thought(divergence):
+        if divergence is None or divergence.kind in ("tools", "schema") or _is_reasoning(divergence):
             return None
         shift = evidence.pair.shift
         dropped = divergence.change == "messages dropped" and _at_the_front(evidence)
@@ -68,9 +69,10 @@ def _at_the_front(evidence: Evidence) -> bool:
     return index is not None and (index <= _MOST_PINNED or repeats(evidence) > 0)
 
 
-def _is_one_thought(divergence: Divergence) -> bool:
-    """Whether the one item that is gone is a model's reasoning."""
-    return divergence.offset is None and len(divergence.names) == 1 and divergence.was == "type reasoning"
+def _is_reasoning(divergence: Divergence) -> bool:
+    """Whether the one item that is gone, or the first of several between which others stay, is a model's reasoning."""
+    single = len(divergence.names) == 1 or divergence.change != "messages dropped"
+    return divergence.offset is None and single and reasoning_change(divergence) == "removed"
 
 
 def _in_text(divergence: Divergence) -> bool:
