@@ -171,7 +171,9 @@ def test_causes_of_one_label_are_apart_and_the_largest_comes_first():
         ("behind a break", "clock-in-prefix", 100),
         ("not marked", "marker-missing", 100),
         ("key changed", "model-switch", 100),
-        ("routed or evicted", None, 100),
+        ("routed or evicted", "provider-missed", 100),
+        ("routed or evicted", None, 0),
+        ("key changed", None, 0),
         ("not reported", None, 0),
     ],
 )
@@ -183,7 +185,7 @@ def test_what_counts_as_lost(label, cause, lost):
 
 
 def test_unknown_prices_are_counted_and_never_nothing():
-    lost = (Labelled("expired", None, M),)
+    lost = (Labelled("expired", "idle-time", M),)
     waterfalls = Waterfalls()
     waterfalls.add(0, usage(M), lost, price=None, session="unpriced")
     waterfalls.add(1, usage(M), lost, price=NO_PREMIUM, session="priced")

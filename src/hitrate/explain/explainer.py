@@ -31,7 +31,7 @@ from hitrate.explain.ledger import Ledger
 from hitrate.explain.pairing import Pairing
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import seen_of
-from hitrate.explain.signs import noise_of
+from hitrate.explain.signs import USUAL_LIFETIME_S, gap_s, noise_of
 from hitrate.explain.vendor_diagnosis import vendor_says
 from hitrate.explain.waterfall import Paid, Waterfalls, is_lost
 
@@ -349,9 +349,7 @@ class Explainer:
         facts = self._sources.facts(seen)
         # Without a cause, what is missing within the noise was not lost.
         rounding = 0 if blame is not None else noise_of(facts, pair.relation, account.reusable_tokens)
-        other_key = pair.best is not None and self._seen[pair.best].key != seen.key
-        unexplained: Verdict = "key_change" if other_key else "unknown"
-        verdict = unexplained if blame is None else blame.cause.verdict
+        verdict = self._without_cause(seen, pair, facts) if blame is None else blame.cause.verdict
         labels = label_tokens(
             prompt_tokens=seen.usage.prompt_tokens,
             cached_tokens=seen.usage.cached_tokens,
@@ -365,6 +363,14 @@ class Explainer:
         )
         price = self._prices[seen.index]
         return self._waterfalls.add(seen.index, seen.usage, labels, price=price, session=self._session(seen))
+
+    def _without_cause(self, seen: Seen, pair: Pair, facts: Facts) -> Verdict:
+        """What became of tokens that were to be had by the text, where no cause was found: they are not lost."""
+        best = None if pair.best is None else self._seen[pair.best]
+        if best is not None and best.key != seen.key:
+            return "key_change"
+        idle = gap_s(best, seen)
+        return "expiry" if idle is not None and idle > (facts.ttl_s or USUAL_LIFETIME_S) else "unknown"
 
     def _session(self, seen: Seen) -> str:
         return seen.session or f"#{seen.conversation + 1}"

@@ -27,6 +27,10 @@ _MARKED_SLACK_TOKENS = 16
 _EXACT_SLACK_TOKENS = 64
 """The end of a prompt that the next one's template renders otherwise: an opened answer, an opened thought."""
 
+USUAL_LIFETIME_S = 300.0
+"""Where no lifetime is published, an entry that idled longer may be gone: "5 to 10 minutes of inactivity"
+(https://platform.openai.com/docs/guides/prompt-caching)."""
+
 _LIFETIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)?\s*", re.IGNORECASE)
 _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 

@@ -15,13 +15,13 @@ from hitrate.explain.labels import Labelled
 MOST_CALLS_LISTED = 1000
 """Calls that a session lists one by one."""
 
-_LOST = {"behind a break", "expired", "routed or evicted", "not marked", "key changed"}
+_LOST = {"behind a break", "below granularity", "expired", "routed or evicted", "not marked", "key changed"}
 
 
 def is_lost(label: str, cause: str | None) -> bool:
-    """Whether tokens of this label could have been served: not "below granularity" by mere rounding, but where a cause
-    was found (a prompt below the minimum that a longer opening would lift)."""
-    return label in _LOST or (label == "below granularity" and cause is not None)
+    """Whether tokens of this label count as lost: only where a finding says by what cause. An opening that another
+    model had, or that was sent long ago, is nobody's fault, nor is mere rounding."""
+    return cause is not None and label in _LOST
 
 
 Amount = int | Decimal
