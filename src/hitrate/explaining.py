@@ -16,7 +16,7 @@ from hitrate.core.findings import ExplainReport, RecordSums
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Sketch
-from hitrate.core.records import RecordCount, Records
+from hitrate.core.records import MOST_LISTED, RecordCount, Records, Skipped
 from hitrate.explain.evidence import Facts, Seen
 from hitrate.explain.explainer import Explainer, Sources
 from hitrate.explain.pricing import Pricing
@@ -107,8 +107,8 @@ class _Reader:
         self._newest: dict[int, bytes] = {}
         self._newest_bytes = 0
         self._facts: dict[tuple[str, str, str | None, bool | None], Facts] = {}
-        self._unread = 0
-        self._unread_reason = ""
+        self._left_out = 0
+        self._unread: list[Skipped] = []
         self._reporting = Reporting()
         self._pricing = Pricing()
         self._explainer = Explainer(
@@ -129,8 +129,7 @@ class _Reader:
         try:
             judged = self._explainer.add(call)
         except ValueError as error:
-            self._unread += 1
-            self._unread_reason = self._unread_reason or f"request {len(self._archive) - 1}: {error}"
+            self._leave_out(call, error)
             judged = self._explainer.leave_out(call)
         self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
         self._pricing.add(
@@ -140,6 +139,12 @@ class _Reader:
             own=self._source.own_price is not None,
             logged_usd=logged_usd(call),
         )
+
+    def _leave_out(self, call: Call, error: ValueError) -> None:
+        self._left_out += 1
+        if len(self._unread) < MOST_LISTED:
+            reason = f"the request of call {len(self._archive) - 1} cannot be read: {error}"
+            self._unread.append(Skipped(line=call.line, reason=reason, counted=True))
 
     def _keep(self, body: bytes) -> None:
         """In the archive; and at hand as long as the next call of its conversation is likely to come."""
@@ -169,22 +174,15 @@ class _Reader:
                 used=records.used,
                 damaged=records.damaged,
                 repeated=records.repeated,
-                skipped=records.skipped,
+                left_out=self._left_out,
+                skipped=(*records.skipped, *self._unread),
                 remarks=records.remarks,
             ),
             findings=(*found.findings, *odd, *bill),
             waterfall=found.waterfall,
             by_session=found.by_session,
             by_call=found.by_call,
-            notes=tuple(self._notes()),
         )
-
-    def _notes(self) -> Iterator[str]:
-        if self._unread:
-            yield (
-                f"{self._unread:,} request{' was' if self._unread == 1 else 's were'} left out of the comparison, the "
-                f"first: {self._unread_reason}"
-            )
 
     def _rule_sets(self) -> str | None:
         names = {describe(facts.rule): None for facts in self._facts.values() if facts.rule is not None}

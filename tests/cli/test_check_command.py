@@ -33,6 +33,7 @@ def lines(*records) -> str:
 HEALTHY = lines(record(0, cached=0), record(1, cached=1984), record(2, cached=2016))
 BROKEN = lines(*(record(turn, cached=0, clock=True) for turn in range(3)))
 SILENT = lines(*(record(turn, cached=None) for turn in range(3)))
+UNREAD = lines({"body": {"model": "m", "prompt": ["two", "prompts"]}})
 PRICE = ("--price", "3,0.3,15")
 
 
@@ -55,6 +56,7 @@ def log(file):
         (SILENT, ("--no-breaks",), 0, "no-breaks: no breaks in 3 calls"),
         (SILENT, ("--min-hit-rate", "0"), 1, "could not check a hit rate of at least 0.0 %: none of 3 calls reports"),
         (HEALTHY + "{cut", ("--no-breaks",), 0, "no-breaks: no breaks in 3 calls"),
+        (HEALTHY + UNREAD, ("--no-breaks",), 1, "could not check for breaks: the request of 1 of 4 calls could not be"),
     ],
 )
 def test_exit_code_and_words(hitrate, log, text, arguments, code, says):

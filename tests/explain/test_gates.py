@@ -121,6 +121,18 @@ def test_breaks(findings, allow, outcome, seen, text):
     assert checked.findings == tuple(one for one in findings if one.cause not in allow)
 
 
+def test_requests_that_could_not_be_read_have_not_passed():
+    left_out = replace(report(), records=RecordSums(read=12, used=12, left_out=3))
+    stated = Expectations(no_breaks=True, max_lost_usd=1.0, min_hit_rate=0.5)
+    assert [(gate.outcome, gate.text) for gate in check(left_out, stated, described).gates] == [
+        ("held", "hit rate 90.0 %, expected at least 50.0 %"),
+        ("not checked", "could not check for breaks: the request of 3 of 12 calls could not be read"),
+        ("not checked", "could not check a loss of at most $1.00: $0.5 is known, for 3 of 12 calls it is not"),
+    ]
+    found = check(replace(left_out, findings=(CLOCK,)), Expectations(no_breaks=True), described)
+    assert found.gates[0].outcome == "failed"
+
+
 def test_no_breaks_in_no_calls_is_not_checked():
     (gate,) = check(report(calls=0), Expectations(no_breaks=True), described).gates
     assert (gate.outcome, gate.seen, gate.text) == ("not checked", None, "could not check for breaks: no call was read")

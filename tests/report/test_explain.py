@@ -12,9 +12,11 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
+from hitrate.core.findings import RecordSums
+from hitrate.core.records import Skipped
 from hitrate.report.formats import render
 from hitrate.report.json import schema
-from hitrate.report.kinds.explain import change, cost, first_line, place
+from hitrate.report.kinds.explain import change, cost, first_line, lines, place, title
 from hitrate.report.plots_explain import bars, points
 
 TABLE = """\
@@ -128,6 +130,34 @@ def test_a_log_that_reports_nothing_is_not_called_a_log_without_hits():
 )
 def test_first_line_of_a_finding(change_of, line):
     assert line in first_line(replace(explained.CLOCK, **change_of))
+
+
+@pytest.mark.parametrize(
+    ("report", "left_out", "line"),
+    [
+        (
+            explained.HEALTHY,
+            1,
+            "nothing found that breaks the prefix cache: 3 calls in 1 session · the request of 1 of 3 calls",
+        ),
+        (explained.HEALTHY, 3, "nothing could be compared: the request of 3 of 3 calls could not be read · "),
+        (explained.BROKEN, 2, " · the request of 2 of 6 calls could not be read"),
+    ],
+)
+def test_the_first_line_tells_of_requests_that_were_left_out(report, left_out, line):
+    assert line in title(replace(report, records=replace(report.records, left_out=left_out)))
+
+
+def test_a_record_that_was_left_out_is_told_from_one_that_was_not_used():
+    skipped = (Skipped(line=4, reason="cut off"), Skipped(line=5, reason="no prompt", counted=True))
+    told = [
+        one.text
+        for one in lines(replace(explained.HEALTHY, records=RecordSums(read=4, used=3, damaged=1, skipped=skipped)))
+    ]
+    assert [text for text in told if ", line " in text] == [
+        f"{explained.HEALTHY.log}, line 4: cut off; not used",
+        f"{explained.HEALTHY.log}, line 5: no prompt; not compared, its counts are used",
+    ]
 
 
 def test_parts_of_the_first_line():

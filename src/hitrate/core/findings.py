@@ -139,10 +139,15 @@ MOST_CALL_RATES = 1000
 
 
 class RecordSums(Struct, frozen=True, kw_only=True):
+    """`read` = `used` + `damaged` + `repeated`, as in `Records`. `used` holds the `left_out`, too: calls whose reported
+    counts are used and whose request cannot be read, so that nothing can be said of their prefix. `skipped` lists the
+    damaged records and those left out, each with its reason."""
+
     read: int
     used: int
     damaged: int = 0
     repeated: int = 0
+    left_out: int = 0
     skipped: tuple[Skipped, ...] = ()
     remarks: tuple[Any, ...] = ()
 

@@ -17,6 +17,8 @@ class Skipped(Struct, frozen=True, kw_only=True):
     line: int | None
     column: int | None = None
     reason: str
+    counted: bool = False
+    """Only its request could not be read: it was compared with nothing, and the token counts reported for it count."""
 
     @property
     def place(self) -> str:

@@ -112,6 +112,9 @@ def _no_breaks(report: ExplainReport, allow: Collection[str], describe: Callable
     if not found and not report.calls:
         text = "could not check for breaks: no call was read"
         return Gate(expectation="no-breaks", outcome="not checked", stated=0, seen=None, text=text)
+    if not found and (left_out := report.records.left_out):
+        text = f"could not check for breaks: the request of {left_out:,} of {_calls(report.calls)} could not be read"
+        return Gate(expectation="no-breaks", outcome="not checked", stated=0, seen=None, text=text)
     if not found:
         allowed = len(breaks(report)) - len(found)
         note = f", {allowed} allowed" if allowed else ""
@@ -132,10 +135,11 @@ def _lost_usd(report: ExplainReport, most: float, allow: Collection[str]) -> Gat
         text = f"could not check {stated}: no amount is known, for want of prices or reported tokens"
     else:
         seen = max(0.0, seen - sum(one.lost_usd or 0.0 for one in report.findings if one.cause in allow))
-        outcome = "failed" if seen > most else "not checked" if waterfall.unpriced_calls else "held"
+        unknown = max(waterfall.unpriced_calls, report.records.left_out)
+        outcome = "failed" if seen > most else "not checked" if unknown else "held"
         text = f"${_usd(seen)} lost, expected at most ${_usd(most)}"
         if outcome == "not checked":
-            left_out = f"{waterfall.unpriced_calls:,} of {_calls(report.calls)}"
+            left_out = f"{unknown:,} of {_calls(report.calls)}"
             text = f"could not check {stated}: ${_usd(seen)} is known, for {left_out} it is not"
     return Gate(expectation="max-lost-usd", outcome=outcome, stated=most, seen=seen, text=text)
 

@@ -46,9 +46,13 @@ def record_lines(log: str, records: Records | RecordSums) -> Iterator[Line]:
     if records.repeated:
         yield Line("note", f"{count(records.repeated)} further lines of calls that are counted once")
     for skipped in records.skipped[:MOST_RECORDS_NAMED]:
-        yield Line("warning", f"{log}{skipped.place}: {skipped.reason}; not used")
-    if records.damaged > MOST_RECORDS_NAMED:
-        yield Line("warning", f"{count(records.damaged)} records in all cannot be used; --json lists them")
+        left = "not compared, its counts are used" if skipped.counted else "not used"
+        yield Line("warning", f"{log}{skipped.place}: {skipped.reason}; {left}")
+    left_out = records.left_out if isinstance(records, RecordSums) else 0
+    if records.damaged + left_out > MOST_RECORDS_NAMED:
+        parts = [f"{count(records.damaged)} cannot be used"] * bool(records.damaged)
+        parts += [f"{count(left_out)} cannot be compared"] * bool(left_out)
+        yield Line("warning", f"of the records {' and '.join(parts)}; --json lists them")
     for remark in records.remarks[:MOST_RECORDS_NAMED]:
         place = f"line {remark.line}: " if remark.line is not None else ""
         yield Line("note", f"{place}{remark.what}")

@@ -37,7 +37,8 @@ def title(report: ExplainReport) -> str:
     if not report.findings:
         return _healthy(report)
     more = len(report.findings) - 1
-    return first_line(report.findings[0]) + (f" · and {count(more)} more finding{_s(more)}" if more else "")
+    parts = [first_line(report.findings[0]), f"and {count(more)} more finding{_s(more)}" if more else ""]
+    return " · ".join(part for part in (*parts, _left_out(report)) if part)
 
 
 def first_line(finding: Finding, *, with_cost: bool = True) -> str:
@@ -48,10 +49,21 @@ def first_line(finding: Finding, *, with_cost: bool = True) -> str:
 
 def _healthy(report: ExplainReport) -> str:
     waterfall = report.waterfall
-    text = f"nothing found that breaks the prefix cache: {_read(report)}"
+    left_out, damaged = _left_out(report), report.records.damaged
+    if report.calls and report.records.left_out == report.calls:
+        text = f"nothing could be compared: {left_out}"
+    else:
+        text = f"nothing found that breaks the prefix cache: {_read(report)}" + (f" · {left_out}" if left_out else "")
+    if damaged:
+        text += f" · {count(damaged)} record{_s(damaged)} could not be used"
     if waterfall.hit_rate is None:
         return f"{text} · cached tokens not reported, so no hit rate"
     return f"{text} · hit rate {percent(waterfall.hit_rate)} %, {_lost(waterfall.lost_tokens, waterfall.lost_usd)}"
+
+
+def _left_out(report: ExplainReport) -> str:
+    left_out = report.records.left_out
+    return f"the request of {count(left_out)} of {_calls(report.calls)} could not be read" if left_out else ""
 
 
 def _calls_compared(finding: Finding) -> str:
