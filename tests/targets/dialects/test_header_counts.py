@@ -14,6 +14,7 @@ CACHED, PROMPT = "fireworks-cached-prompt-tokens", "fireworks-prompt-tokens"
         (Usage(prompt_tokens=1001, cached_tokens=5, cached_source="body"), {CACHED: "9", PROMPT: "8"}, 1001, 5, "body"),
         (Usage(prompt_tokens=10), {CACHED: "many"}, 10, None, "absent"),
         (Usage(prompt_tokens=10), {CACHED: "-1"}, 10, None, "absent"),
+        (Usage(prompt_tokens=10), {CACHED: "9" * 30}, 10, None, "absent"),
         (Usage(), {}, None, None, "absent"),
     ],
 )

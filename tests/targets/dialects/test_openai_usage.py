@@ -271,6 +271,16 @@ def test_where_figures_come_from(reply, sources):
             Usage(prompt_tokens=10),
             "usage.completion_tokens is '1.5', not a token count",
         ),
+        (
+            {"prompt_tokens": 1e30, "prompt_tokens_details": {"cached_tokens": 10**30}},
+            Usage(cached_source="null"),
+            "usage.prompt_tokens_details.cached_tokens is '1000000000000000000000000000000', not a token count",
+        ),
+        (
+            {"prompt_tokens": 2**31 + 1, "cached_tokens": 2**31},
+            Usage(cached_tokens=2**31, cached_source="usage.cached_tokens"),
+            "usage.prompt_tokens is '2147483649', not a token count",
+        ),
     ],
 )
 def test_counts_that_are_none_stay_unknown(counts, expected, fault):

@@ -1,8 +1,8 @@
 """Token counts out of a reply, each with the JSON path it was read from.
 
 A count may come as an integer, as a float without a fraction (12.0, from servers that keep numbers as doubles) or as a
-string of ASCII digits (Fireworks copies header values into its body); anything else, booleans and negative numbers
-included, is a fault and stays unknown.
+string of ASCII digits (Fireworks copies header values into its body); anything else, booleans, negative numbers and
+numbers beyond any context included, is a fault and stays unknown.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 Path = tuple[str, ...]
+
+MOST_TOKENS = 2**31
+"""A count above is none: the longest contexts hold some millions of tokens."""
 
 
 class Counts:
@@ -83,13 +86,17 @@ def _shared(sources: tuple[tuple[str, str], ...]) -> dict[str, str]:
 
 def token_count(value: Any) -> int | None:
     """A count in one of the accepted spellings, None for anything else."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value if value >= 0 else None
-    if isinstance(value, float):
-        return int(value) if math.isfinite(value) and value >= 0 and value == int(value) else None
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
-        return int(value)
-    return None
+    if isinstance(value, str):
+        if not (value.isascii() and value.isdigit() and len(value) < 19):
+            return None
+        value = int(value)
+    elif isinstance(value, float):
+        if not math.isfinite(value) or value != int(value):
+            return None
+        value = int(value)
+    elif not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= MOST_TOKENS else None
 
 
 def look_up(reply: dict[str, Any], path: Path) -> tuple[bool, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from hitrate.core.model import Usage
+from hitrate.targets.dialects.counts import token_count
 
 CACHED = ("fireworks-cached-prompt-tokens",)
 PROMPT = ("fireworks-prompt-tokens",)
@@ -20,9 +21,9 @@ def with_header_counts(usage: Usage, headers: Mapping[str, str]) -> Usage:
     found: dict[str, int | str] = {}
     for member, names in (("cached_tokens", CACHED), ("prompt_tokens", PROMPT)):
         for name in names:
-            text = headers.get(name, "").strip()
-            if getattr(usage, member) is None and text.isascii() and text.isdecimal():
-                found[member] = int(text)
+            count = token_count(headers.get(name, "").strip())
+            if getattr(usage, member) is None and count is not None:
+                found[member] = count
                 if member == "cached_tokens":
                     found["cached_source"] = f"header {name}"
     if not found:
