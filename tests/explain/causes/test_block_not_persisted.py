@@ -34,6 +34,11 @@ def test_text_around_the_question(was, now, gone):
     [
         (f"{ASK}\n", ASK, "user", "text-form-changed"),
         (ASK, "The spring test fails. Find out why.", "user", "history-edited"),
+        (ASK, f"{ASK} (edited)", "user", "history-edited"),
+        (f"{ASK} [edited]", ASK, "user", "history-edited"),
+        (ASK.rstrip("."), ASK, "user", "history-edited"),
+        (ASK.rstrip("."), ASK.rstrip(".") + "!", "assistant", "history-edited"),
+        (ASK, f"{ASK} <env>a</env>", "user", BLOCK),
         (f"{ENVIRONMENT.replace('tide', 'ebb')}\n{ASK}", f"{ENVIRONMENT}\n{ASK}", "user", BLOCK),
         (f"{ENVIRONMENT}\n{ASK}", f"{ENVIRONMENT}\nThe ebb test fails.", "user", "history-edited"),
         ("A long result. " * 20 + "End.", "A long result. " * 20, "tool", "tool-output-pruned"),

@@ -89,6 +89,35 @@ def test_it_is_a_clock_wherever_it_stands(kind, pointer):
     assert named("As of 09:13:53 UTC.", "As of 09:14:07 UTC.", kind=kind, pointer=pointer) == CLOCK
 
 
+@pytest.mark.parametrize(
+    ("line", "at", "name"),
+    [
+        ("Epoch 1773220447.725", AT, CLOCK),
+        ("Epoch 1773220447.725", None, CLOCK),
+        ("Now: 2026-03-11 09:14:07", AT, CLOCK),
+        ("Time: 09:14", AT, CLOCK),
+        ("Opened in 1773220447", None, "system-text-changed"),
+        ("Founded on 2019-04-01 at 10:00", AT, "system-text-changed"),
+        ("Open from 09:00", AT, "system-text-changed"),
+        ("Be brief today.", AT, "system-text-changed"),
+    ],
+)
+@pytest.mark.parametrize("gone", [False, True])
+@pytest.mark.parametrize("across", [False, True])
+def test_a_line_that_only_one_of_two_prompts_has(line, at, name, gone, across):
+    texts = [BODY.strip(), f"{line}\n{BODY.strip()}"]
+    was, now = reversed(texts) if gone else texts
+    gap = None if at is None else 14.0
+    assert recognised(evidence(divergence(was, now), at=at, gap=gap, across=across))[0] == name
+
+
+def test_what_it_says_of_a_line():
+    _, said = recognised(evidence(divergence(BODY.strip(), "Epoch 1773220447.725\n" + BODY.strip())))
+    assert said.summary == (
+        'A line with the time is new in the system prompt (/messages/0/content, character 0): "1773220447.725".'
+    )
+
+
 def test_what_it_says():
     _, said = recognised(evidence(divergence("Time: 09:13:53" + BODY, "Time: 09:14:07" + BODY)))
     assert said.summary == (

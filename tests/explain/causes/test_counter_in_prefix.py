@@ -30,6 +30,7 @@ def test_a_number_alone_changed(was, now):
     ("was", "now", "name"),
     [
         ("Use version 1.2.3.", "Use version 1.2.4.", "system-text-changed"),
+        ("Prompt v1.", "Prompt v2.", "system-text-changed"),
         ("3. Roses need sun.", "4. Tulips need frost.", "system-text-changed"),
         ("It is 9:13 now.", "It is 9:14 now.", "clock-in-prefix"),
         ("hash: 48213977120", "hash: 99120048213", "nonce-in-prefix"),

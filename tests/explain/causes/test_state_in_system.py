@@ -29,6 +29,9 @@ STATE = "state-in-system"
         ("## What I remember\n- Anna likes tea\n", "", "- Anna has a dog"),
         ("", "\n\n# Todos\n1. find it", ""),
         ("Device states:\n", "lamp: on", "lamp: off"),
+        ("Account balance: ", "$1200.50", "$1163.50"),
+        ("Kontostand: ", "1.200,50 €", "1.163,50 €"),
+        ("账户余额：", "1200元", "1163元"),
     ],
 )
 def test_a_section_of_state_was_rendered_anew(head, was, now):

@@ -19,6 +19,8 @@ _BLOCK = re.compile(
 
 _WHOLE_TAG = re.compile(r"\s*<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>.*</\1>\s*", re.DOTALL)
 """A text that is one tagged block: where it stood in a message, or stands now, something else is on the other side."""
+_SHORTEST = 16
+"""Code points of a block on one line."""
 _AT_AN_END = ("suffix removed", "suffix added")
 
 
@@ -66,7 +68,8 @@ def _block(evidence: Evidence, divergence: Divergence) -> tuple[str, bool] | Non
     """The block's text ("" where it is not at hand), and whether it is gone rather than new."""
     gone = divergence.change == "suffix removed"
     if divergence.change in _AT_AN_END:
-        return (divergence.was if gone else divergence.now), gone
+        block = divergence.was if gone else divergence.now
+        return (block, gone) if _is_block(block) else None
     if divergence.change == "messages inserted":
         return "", False
     if divergence.change == "list members" and divergence.offset is None:
@@ -86,6 +89,11 @@ def _block(evidence: Evidence, divergence: Divergence) -> tuple[str, bool] | Non
         if len(block) >= 12 and longer.endswith(shorter) and (_BLOCK.match(block) or not spot.front):
             return block, gone
     return None
+
+
+def _is_block(text: str) -> bool:
+    """Whether a text at the end of a message is more than a full stop or a word that an edit puts there."""
+    return len(text.strip()) >= _SHORTEST or "\n" in text.strip() or bool(_WHOLE_TAG.fullmatch(text))
 
 
 def _tag_rendered_anew(divergence: Divergence) -> str | None:

@@ -7,10 +7,10 @@ from math import gcd
 from typing import ClassVar, Literal
 
 from hitrate.core.findings import Verdict, Voice
-from hitrate.explain.causes.moments import DAY_S, Moment, near, seconds_between
+from hitrate.explain.causes.moments import DAY_S, Moment, moments, near, seconds_between
 from hitrate.explain.causes.spot import Spot, spot_of
 from hitrate.explain.causes.wording import place, quoted
-from hitrate.explain.evidence import Evidence, Recognised
+from hitrate.explain.evidence import Divergence, Evidence, Recognised, Seen
 from hitrate.explain.ruled_out import ruled_out
 from hitrate.explain.signs import gap_s
 
@@ -28,6 +28,15 @@ MOMENT_LABEL = re.compile(
 
 _STEPS = 16
 """Breaks of a conversation, the newest ones, that tell in which steps a value moves."""
+
+_ADVICE = (
+    "Move the time behind the stable text: into the newest user message, kept there when the history is sent again, or "
+    "offer it as a tool; where the day is enough, print only the date."
+)
+
+_LONGEST_LINE = 240
+_ALIKE, _LEAST_ALIKE = 200, 12
+"""Code points behind a line that have to be the same for it to have been put in front of them: up to, and at least."""
 
 
 class ClockInPrefix:
@@ -52,8 +61,10 @@ class ClockInPrefix:
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
         pair = spot.moments if spot is not None else None
-        if divergence is None or spot is None or pair is None:
+        if divergence is None or spot is None:
             return None
+        if pair is None:
+            return self._on_one_side(evidence, divergence, spot)
         was, now = pair
         confidence = _confidence(evidence, spot, was, now)
         if confidence is None:
@@ -62,10 +73,38 @@ class ClockInPrefix:
             confidence=confidence,
             summary=f"The time in {place(divergence)} changed from {quoted(was.text)} to {quoted(now.text)}"
             f"{_period(evidence, was, now)}.",
-            advice="Move the time behind the stable text: into the newest user message, kept there when the history is "
-            "sent again, or offer it as a tool; where the day is enough, print only the date.",
+            advice=_ADVICE,
             ruled_out=(*ruled_out(evidence), "white space or another form of the same text: the value itself differs"),
         )
+
+    def _on_one_side(self, evidence: Evidence, divergence: Divergence, spot: Spot) -> Recognised | None:
+        """A line with the time of its call that only one of the two prompts has, in front of text that both have."""
+        gone = len(spot.was) > len(spot.now)
+        longer, shorter = (spot.was, spot.now) if gone else (spot.now, spot.was)
+        call = evidence.before if gone else evidence.call
+        line, broken, behind = longer.partition("\n")
+        behind = behind.lstrip("\n")
+        same = min(len(behind), len(shorter), _ALIKE)
+        if not broken or spot.lead or same < _LEAST_ALIKE or behind[:same] != shorter[:same]:
+            return None
+        clocks = (one for one in moments(line[:_LONGEST_LINE]) if one.has_time)
+        clock = next((one for one in clocks if call is not None and _is_of(one, line, call)), None)
+        if clock is None:
+            return None
+        return Recognised(
+            confidence="likely",
+            summary=f"A line with the time {'is gone from' if gone else 'is new in'} {place(divergence)}: "
+            f"{quoted(clock.text)}.",
+            advice=_ADVICE,
+            ruled_out=(*ruled_out(evidence), "an edit of the text: what stands behind the line is the same"),
+        )
+
+
+def _is_of(clock: Moment, line: str, call: Seen) -> bool:
+    """Whether it shows the time of the call; without a date or a time of the call, a label has to say so."""
+    if call.at is None or not (clock.dates or clock.epoch_s is not None):
+        return bool(MOMENT_LABEL.search(line[: clock.start]))
+    return near(clock, call.at)
 
 
 def _confidence(

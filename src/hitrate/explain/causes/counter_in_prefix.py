@@ -29,7 +29,7 @@ class CounterInPrefix:
     def recognise(self, evidence: Evidence) -> Recognised | None:
         divergence, spot = evidence.divergence, spot_of(evidence.divergence)
         values = spot.numbers if spot is not None else None
-        if divergence is None or spot is None or values is None or spot.moments or _is_part(spot, values):
+        if divergence is None or spot is None or values is None or spot.moments or _is_part(evidence, spot, values):
             return None
         was, now = values
         value_was, value_now = number(was), number(now)
@@ -51,11 +51,13 @@ class CounterInPrefix:
         )
 
 
-def _is_part(spot: Spot, values: tuple[str, str]) -> bool:
-    """Whether the number is a part of a longer one, as a telephone number, or of a word, as in H2O."""
+def _is_part(evidence: Evidence, spot: Spot, values: tuple[str, str]) -> bool:
+    """Whether the number is a part of a longer one, as a telephone number, or of a word, as in H2O; one at the end of a
+    word, as in v2, is a release, unless it was seen to run on."""
     label = spot.label(values[0])
     behind = spot.lines[0][len(label) + len(values[0]) :]
-    return bool(_INSIDE_NUMBER.search(label) or (_INSIDE_WORD.search(label) and re.match("[A-Za-z]", behind)))
+    in_word = bool(_INSIDE_WORD.search(label)) and (bool(re.match("[A-Za-z]", behind)) or not repeats(evidence))
+    return in_word or bool(_INSIDE_NUMBER.search(label))
 
 
 def _named(spot: Spot, was: str) -> str:

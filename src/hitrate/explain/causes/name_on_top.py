@@ -25,6 +25,8 @@ _LABEL = re.compile(
 _EMAIL_OR_PATH = re.compile(r"[^\s@/]+@[^\s@/]+\.\w+|/(?:home|Users)/[^/\s]+|[A-Z]:\\Users\\[^\\\s]+")
 _PROPER = re.compile(r"\w*[^\W\d_a-z]\w*")
 """A word with a letter that is no Latin lower-case one: a capital, or a script without case."""
+_LETTER = re.compile(r"[^\W\d_]")
+_AMOUNT = re.compile(r"[-+]?(?:[$€£¥₩₹₽₺][-+]?\d[\d.,']*|\d[\d.,']*[$€£¥₩₹₽₺%‰]|\d[\d,']*\.\d+)")
 
 
 class NameOnTop:
@@ -64,9 +66,12 @@ class NameOnTop:
 
 
 def _names_one(label: str, value: str) -> bool:
-    """Whether the text in front speaks of a user or tenant; in front of a number, its very last word has to."""
+    """Whether the text in front speaks of a user or tenant; in front of a number, its very last word has to, and an
+    amount of money, a share or a fraction names nobody."""
     found = list(_LABEL.finditer(label))
-    return bool(found) and not (value.isdecimal() and re.search(r"\w", label[found[-1].end() :]))
+    if not found or _AMOUNT.fullmatch(value):
+        return False
+    return bool(_LETTER.search(value)) or not re.search(r"\w", label[found[-1].end() :])
 
 
 def _short(spot: Spot) -> tuple[str, str] | None:

@@ -14,12 +14,12 @@ SectionKind = Literal["state", "retrieved"]
 _STATE = re.compile(
     r"to-?dos?\b|task|check-?list|\bplan\b|progress|memor|remember|\bnotes?\b|scratch|git\b|branch|commit|\bHEAD\b|working.tree|\bfiles?\b|open.tabs"
     r"|director|project.tree|folder|diff\b|diagnostic|\blints?\b|\bstate\b|status|inventory|\bcart\b|environment|cursor|clipboard"
-    r"|selection|preferences|facts|summary|so far|recent|history|device|sensor|health|queue|calendar|inbox|skills"
-    r"|aufgabe|merkliste|gedächtnis|erinnerung|notiz|zustand|fortschritt|dateien|verzeichnis|umgebung|warenkorb|zusammenfassung"
+    r"|selection|balance|wallet|credits?\b|portfolio|preferences|facts|summary|so far|recent|history|device|sensor|health|queue|calendar|inbox|skills"
+    r"|aufgabe|merkliste|gedächtnis|erinnerung|notiz|zustand|fortschritt|dateien|verzeichnis|umgebung|warenkorb|zusammenfassung|kontostand|guthaben|saldo|solde\b|bakiye"
     r"|tâches|mémoire|état\b|fichiers|avancement|dossier|environnement|résumé|tareas|memoria|estado|archivos|progreso|entorno|resumen"
     r"|tarefas|memória|arquivos|progresso|attività|stato\b|progressi|taken\b|geheugen|toestand|bestanden|zadania|pamięć|stan\b|plik"
-    r"|задач|памят|состояни|файл|заметк|статус|görev|bellek|durum|dosya|uppgifter|minne|tillstånd|opgaver"
-    r"|任务|任務|待办|待辦|记忆|記憶|状态|狀態|文件|进度|進度|笔记|环境|摘要|タスク|やること|メモ|状態|ファイル|進捗|作業|環境"
+    r"|задач|баланс|остат|памят|состояни|файл|заметк|статус|görev|bellek|durum|dosya|uppgifter|minne|tillstånd|opgaver"
+    r"|任务|任務|余额|餘額|残高|잔액|رصيد|待办|待辦|记忆|記憶|状态|狀態|文件|进度|進度|笔记|环境|摘要|タスク|やること|メモ|状態|ファイル|進捗|作業|環境"
     r"|작업|할 일|메모리|기억|상태|파일|진행|환경|مهام|ذاكرة|حالة|ملفات|कार्य|स्मृति|स्थिति",
     re.IGNORECASE,
 )
