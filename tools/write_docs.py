@@ -47,6 +47,7 @@ from hitrate.sim.routing.registry import policy_names
 from hitrate.targets.dialects import dialect
 from hitrate.targets.dialects import names as dialect_names
 from hitrate.targets.presets import Knob, Target, all_names, load
+from hitrate.tokens import TOLD_BY_ENGINE
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_FILE = ROOT / "no-such-file"
@@ -256,7 +257,7 @@ def _target(target: Target) -> Iterator[str]:
             ", ".join(f"{code(rule)} for {code(pattern)}" for pattern, rule in target.rule_set_by_model.items()),
         ),
         ("credited in steps of", target.step_tokens and f"{target.step_tokens} tokens, as measured"),
-        ("tokens counted by", {"engine": "the engine", None: "estimate"}.get(target.tokenizer, code(target.tokenizer))),
+        ("tokens counted by", _counted_by(target)),
         ("cached tokens reported", target.reports_cached),
         ("start it with", code(target.start_command)),
         ("never sent", ", ".join(map(code, target.not_accepted))),
@@ -280,6 +281,12 @@ def _cold(target: Target) -> str:
     if target.cold_without_markers:
         return "no cache breakpoints"
     return _knobs((target.cold_knob,) if target.cold_knob else ())
+
+
+def _counted_by(target: Target) -> str:
+    if target.tokenizer is None:
+        return "estimate"
+    return "the engine" if target.tokenizer in TOLD_BY_ENGINE else code(target.tokenizer)
 
 
 def _knobs(knobs: Iterable[Knob]) -> str:

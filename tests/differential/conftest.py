@@ -1,6 +1,6 @@
-"""The checks share scripts and generators with the fast tests of the cache models."""
+"""The checks share scripts and generators with the fast tests of the cache models and of live runs."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "caches"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("caches", "live")]

@@ -5,7 +5,7 @@ import pytest
 from hitrate.errors import InputFileError, KeyMissing, UsageError
 from hitrate.targets import dialects
 from hitrate.targets.presets import Knob, Target, all_names, check_base_url, key_for, load, require_base_url
-from hitrate.tokens import tokenizer
+from hitrate.tokens import TOLD_BY_ENGINE, tokenizer
 
 RULE_SETS = {
     None,
@@ -55,7 +55,7 @@ def test_every_preset_is_whole(name, none):
     assert target.reports_cached != "not known"
     assert dialects.dialect(target.dialect)
     assert {target.rule_set, *target.rule_set_by_model.values()} <= RULE_SETS
-    if target.tokenizer not in (None, "engine"):
+    if target.tokenizer not in (None, *TOLD_BY_ENGINE):
         assert tokenizer(target.tokenizer).name == target.tokenizer
     if name in ON_THIS_MACHINE:
         assert target.base_url.startswith("http://127.0.0.1:")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hitrate.caches.interface import PrefixCache
 from hitrate.caches.radix import RadixCache
@@ -18,7 +19,8 @@ from hitrate.core.results import Expectation
 from hitrate.engines.running import settings_at
 from hitrate.errors import HitrateError, UsageError
 from hitrate.explain.rows import Expected, RuleFacts
-from hitrate.live.expectation import EngineTokens, RenderedTokens, TokenSource, expectations
+from hitrate.live.engine_tokens import EngineTokens, engine_tokens
+from hitrate.live.expectation import RenderedTokens, TokenSource, expectations
 from hitrate.serve.practice.options import PracticeOptions
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.tokens import tokenizer
@@ -54,10 +56,10 @@ def predict(
     rule = rule_set(name) if name else None
     if rule is not None:
         settings = {**_of_model(rule, model), **settings}
-    if started.target.tokenizer == "engine" and started.target.base_url is not None:
-        source = EngineTokens(started.target.base_url)
+    source = engine_tokens(started.target, started.key)
+    if source is not None:
         try:
-            return _exact(calls, source, rule, _engine_settings(rule, source, settings))
+            return _by_engine(calls, source, rule, settings)
         except HitrateError as error:
             note = f"the engine's own tokens could not be had: {error.message}"
             return _estimated(calls, dialect, rule, settings, note=note)
@@ -113,6 +115,20 @@ def _practice(calls: Sequence[Call], options: PracticeOptions, dialect: Dialect)
             note=", ".join(left_out) or None,
         ),
     )
+
+
+def _by_engine(
+    calls: Sequence[Call], source: EngineTokens, rule: RuleSet | None, settings: Mapping[str, Any]
+) -> Prediction:
+    """With the engine's own tokens and settings; the user's own settings win."""
+    settings = {**told_settings(rule, source), **settings}
+    made = _exact(calls, source, rule, settings)
+    if rule is not None and "block_size" in rule.parameters and "block_size" not in settings:
+        assumed = rule.parameters["block_size"]
+        note = f"the server tells no block size and {assumed} is assumed: --rule-setting block_size=N"
+        said = "; ".join(filter(None, (made.expectation.note, note)))
+        made = replace(made, expectation=replace(made.expectation, note=said))
+    return made
 
 
 def _exact(calls: Sequence[Call], source: TokenSource, rule: RuleSet | None, settings: Mapping[str, Any]) -> Prediction:
@@ -222,9 +238,11 @@ def _minimum(rule: RuleSet | None, settings: Mapping[str, Any]) -> int:
     return max(int(minimum or 0), (_step(rule, settings) or 1) + 1)
 
 
-def _engine_settings(rule: RuleSet | None, source: EngineTokens, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the engine was started with, as far as it or hitrate can tell; the user's own settings win."""
-    found: dict[str, Any] = {}
-    if rule is not None and rule.model == "slots":
-        found = settings_at(source.base_url) or source.slots()
-    return {**found, **settings}
+def told_settings(rule: RuleSet | None, source: EngineTokens | None) -> dict[str, Any]:
+    """What the engine was started with, as far as it or hitrate can tell, as parameters of the rule.
+
+    Raises Unreachable and TargetError where the engine does not answer.
+    """
+    if rule is None or source is None or rule.model != source.rule_model:
+        return {}
+    return settings_at(source.base_url) or source.rule_settings()

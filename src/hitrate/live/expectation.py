@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -14,7 +13,6 @@ from hitrate.explain.rows import Expected
 from hitrate.sim.replay import TimedCall, expected_cached_tokens
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.tokens.interface import Tokenizer
-from hitrate.tokens.llamacpp import prompt_token_ids, slot_sizes, tokenize
 from hitrate.tokens.rendering import prompt_tokens, rendered
 
 SIMULTANEOUS_S = 0.005
@@ -76,34 +74,6 @@ class RenderedTokens:
             return ()
         alone = self._dialect.build(model="", messages=[call.reply.message], markers=None)
         return prompt_tokens(self._dialect.canonical(alone), self._tokenizer)[1:-1]
-
-
-class EngineTokens:
-    """llama.cpp's own tokens: its template and tokeniser for the prompt, the ids it generated for the reply.
-
-    A reply whose ids are not all known is tokenised again, and `exact` is False from then on.
-    """
-
-    stands_in = False
-
-    def __init__(self, base_url: str) -> None:
-        self.exact = True
-        self.base_url = base_url
-
-    def tokens(self, call: Call) -> CallTokens:
-        return CallTokens(prompt_token_ids(self.base_url, json.loads(call.body)), self._generated(call))
-
-    def _generated(self, call: Call) -> Sequence[int]:
-        if call.reply is None:
-            return ()
-        if call.reply.token_ids is not None:
-            return call.reply.token_ids
-        self.exact = False
-        return tokenize(self.base_url, call.reply.reasoning + call.reply.text, add_special=False)
-
-    def slots(self) -> dict[str, int]:
-        """Number of slots and context of each, as the server tells them."""
-        return slot_sizes(self.base_url)
 
 
 def expectations(

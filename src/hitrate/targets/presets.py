@@ -73,7 +73,7 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     step_tokens: int | None = None
     """Unit in which cached tokens are credited, where it was measured though the rules are not published."""
     tokenizer: str | None = None
-    """A name in `hitrate.tokens`, "engine" for the target's own, None when not known."""
+    """A name in `hitrate.tokens`, "llamacpp" or "vllm" for an engine that tells its own, None when not known."""
     start_command: str | None = None
     """What starts it, for targets on the user's own machine."""
     reports_cached: str = "not known"

@@ -10,6 +10,8 @@ from hitrate.tokens.interface import Tokenizer
 from hitrate.tokens.o200k import O200k
 
 _TOKENIZERS = {"o200k": O200k}
+TOLD_BY_ENGINE = ("llamacpp", "vllm")
+"""Modules beside this one that ask a running engine for its own tokens."""
 
 
 @functools.cache

@@ -8,15 +8,15 @@ extra request: keep them off the path that is timed.
 
 from __future__ import annotations
 
-import http.client
-import json
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from hitrate.errors import TargetError, Unreachable
+from hitrate.errors import TargetError
+from hitrate.tokens.server import EngineServer
+
+ENGINE = "llama.cpp"
 
 _SLOT_FILE_MAGIC = 0x67677371
 """LLAMA_STATE_SEQ_MAGIC, "ggsq", in llama.cpp's include/llama.h."""
@@ -24,21 +24,22 @@ _PACKED_MARK = -1
 """Newer servers write this, a version, the number of tokens, the tokens and a list of media in place of the tokens."""
 
 
-def apply_template(base_url: str, body: Mapping[str, Any]) -> str:
+def apply_template(base_url: str, body: Mapping[str, Any], *, key: str | None = None) -> str:
     """The prompt text that the server renders from a chat-completions body."""
-    prompt = _post(base_url, "/apply-template", body)["prompt"]
-    return str(prompt)
+    return str(EngineServer(base_url, ENGINE, key).ask("POST", "/apply-template", body)["prompt"])
 
 
-def tokenize(base_url: str, text: str, *, add_special: bool = True, parse_special: bool = True) -> list[int]:
+def tokenize(
+    base_url: str, text: str, *, add_special: bool = True, parse_special: bool = True, key: str | None = None
+) -> list[int]:
     """Token ids of a text. As for a prompt: with the model's begin token if it has one, control tokens recognised."""
     members = {"content": text, "add_special": add_special, "parse_special": parse_special}
-    return list(_post(base_url, "/tokenize", members)["tokens"])
+    return list(EngineServer(base_url, ENGINE, key).ask("POST", "/tokenize", members)["tokens"])
 
 
-def prompt_token_ids(base_url: str, body: Mapping[str, Any]) -> list[int]:
+def prompt_token_ids(base_url: str, body: Mapping[str, Any], *, key: str | None = None) -> list[int]:
     """What `usage.prompt_tokens` of the same body counts."""
-    return tokenize(base_url, apply_template(base_url, body))
+    return tokenize(base_url, apply_template(base_url, body, key=key), key=key)
 
 
 def generated_ids_members(*, stream: bool) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def slot_token_ids(base_url: str, slot: int, slot_folder: Path) -> list[int]:
     """
     name = f"slot-{slot}.bin"
     path = slot_folder / name
-    _post(base_url, f"/slots/{slot}?action=save", {"filename": name})
+    EngineServer(base_url, ENGINE).ask("POST", f"/slots/{slot}?action=save", {"filename": name})
     try:
         with path.open("rb") as file:
             magic, _version, count = struct.unpack("<3I", file.read(12))
@@ -86,42 +87,7 @@ def slot_token_ids(base_url: str, slot: int, slot_folder: Path) -> list[int]:
     return packed[:length]
 
 
-def slot_sizes(base_url: str) -> dict[str, int]:
+def slot_sizes(base_url: str, *, key: str | None = None) -> dict[str, int]:
     """How many slots the server has and how many tokens each can hold, named as `caches.slots.SlotCache` takes them."""
-    slots = _ask("GET", base_url, "/slots", None)
+    slots = EngineServer(base_url, ENGINE, key).ask("GET", "/slots")
     return {"slots": len(slots), "context_per_slot": int(slots[0]["n_ctx"])}
-
-
-def _post(base_url: str, path: str, members: Mapping[str, Any]) -> dict[str, Any]:
-    result: dict[str, Any] = _ask("POST", base_url, path, members)
-    return result
-
-
-def _ask(method: str, base_url: str, path: str, members: Mapping[str, Any] | None) -> Any:
-    """llama.cpp's own endpoints lie beside /v1, not under it."""
-    address = urlsplit(base_url)
-    prefix = address.path.rstrip("/").removesuffix("/v1")
-    kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
-    connection = kind(address.netloc, timeout=120)
-    body = None if members is None else json.dumps(members)
-    try:
-        connection.request(method, prefix + path, body, {"Content-Type": "application/json"})
-        response = connection.getresponse()
-        status, text = response.status, response.read()
-    except (OSError, http.client.HTTPException) as error:
-        raise Unreachable(f"{base_url}: {path} failed: {error}; is it a llama.cpp server?") from error
-    finally:
-        connection.close()
-    if status != 200:
-        raise TargetError(f"{base_url}: {path} answers {status}: {_reason(text)}")
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise TargetError(f"{base_url}: {path} does not answer with JSON; is it a llama.cpp server?") from None
-
-
-def _reason(text: bytes) -> str:
-    try:
-        return str(json.loads(text)["error"]["message"])
-    except (ValueError, KeyError, TypeError):
-        return text[:200].decode("utf-8", "replace")
