@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from diff_bodies import answer, call, chat, system, tool
 
-from hitrate.explain.kept import kept_behind
+from hitrate.explain.kept import kept_behind, share_in_common, tools_in_common
 from hitrate.targets.dialects import dialect
 
 
@@ -17,6 +17,7 @@ def prompt(body: dict[str, Any]):
 
 
 RESULT = {"role": "tool", "content": "four rows", "tool_call_id": "call_1"}
+LONG = "Answer in one short sentence, and name the depot. " * 3
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,33 @@ RESULT = {"role": "tool", "content": "four rows", "tool_call_id": "call_1"}
             id="other ids",
         ),
         pytest.param(chat(tools=[tool("a"), tool("b")]), chat(tools=[tool("b"), tool("a")]), 2 * 108, id="moved"),
+        pytest.param(
+            chat(system(f"It is 9:14. {LONG}"), tools=[tool("a"), tool("b")]),
+            chat(system(f"It is 9:15. {LONG}"), tools=[tool("b"), tool("a")]),
+            2 * 108 + len(f"It is 9:1. {LONG}"),
+            id="and a clock behind",
+        ),
+        pytest.param(chat(system("A"), LONG), chat(system("B"), LONG.lower()), 0, id="another text behind"),
+        pytest.param(chat(system(f"A {LONG}")), chat(system(f"B {LONG}")), 0, id="where they part"),
     ],
 )
 def test_code_points_behind_the_front_that_both_have(was: dict[str, Any], now: dict[str, Any], kept: int):
     assert kept_behind(prompt(was), prompt(now)) == kept
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "tools", "share"),
+    [
+        pytest.param(["a", "b"], ["b", "a"], 1.0, 1.0, id="moved"),
+        pytest.param(["a", "b", "c", "d"], ["a", "b", "d"], 0.75, 1.0, id="one gone"),
+        pytest.param(["a", "b"], ["c", "d"], 0.0, 0.41, id="others"),
+        pytest.param([], ["a"], 0.0, 1.0, id="none"),
+    ],
+)
+def test_prompts_side_by_side(was: list[str], now: list[str], tools: float, share: float):
+    prompts = [prompt(chat(system(LONG), tools=[tool(name) for name in names])) for names in (was, now)]
+    assert (tools_in_common(*prompts), round(share_in_common(*prompts), 2)) == (tools, share)
+
+
+def test_prompts_without_text_have_nothing_in_common():
+    assert (tools_in_common(prompt(chat()), prompt(chat())), share_in_common(prompt(chat()), prompt(chat()))) == (0, 0)

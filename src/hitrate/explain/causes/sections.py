@@ -14,7 +14,8 @@ SectionKind = Literal["state", "retrieved"]
 _STATE = re.compile(
     r"to-?dos?\b|task|check-?list|\bplan\b|progress|memor|remember|\bnotes?\b|scratch|git\b|branch|commit|\bHEAD\b|working.tree|\bfiles?\b|open.tabs"
     r"|director|project.tree|folder|diff\b|diagnostic|\blints?\b|\bstate\b|status|inventory|\bcart\b|environment|cursor|clipboard"
-    r"|selection|balance|wallet|credits?\b|portfolio|preferences|facts|summary|so far|recent|history|device|sensor|health|queue|calendar|inbox|skills"
+    r"|selection|balance|wallet|credits?\b|portfolio"
+    r"|preferences|facts|summary|so far|recent|history|device|sensor|health|queue|calendar|inbox|skills"
     r"|aufgabe|merkliste|gedächtnis|erinnerung|notiz|zustand|fortschritt|dateien|verzeichnis|umgebung|warenkorb|zusammenfassung|kontostand|guthaben|saldo|solde\b|bakiye"
     r"|tâches|mémoire|état\b|fichiers|avancement|dossier|environnement|résumé|tareas|memoria|estado|archivos|progreso|entorno|resumen"
     r"|tarefas|memória|arquivos|progresso|attività|stato\b|progressi|taken\b|geheugen|toestand|bestanden|zadania|pamięć|stan\b|plik"
