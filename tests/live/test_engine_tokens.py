@@ -10,7 +10,11 @@ import pytest
 from msgspec.structs import replace
 from vllm_chat_script import RECORDED, as_calls, predicted
 
+from hitrate.cli.documented import documented_of
+from hitrate.cli.prediction import predict
+from hitrate.cli.started import Started
 from hitrate.live.engine_tokens import LlamaCppTokens, VllmTokens, engine_tokens
+from hitrate.targets.dialects.openai_chat import OpenAIChat
 from hitrate.targets.presets import load
 from hitrate.tokens import TOLD_BY_ENGINE
 
@@ -78,6 +82,35 @@ def test_vllm_tells_its_blocks_but_for_one_that_it_sets_aside(vllm):
     assert VllmTokens(base_url).rule_settings() == {"block_size": 32, "capacity_blocks": 8191}
     handler.metrics_status = 404
     assert VllmTokens(base_url).rule_settings() == {}
+
+
+def prediction(recorded, base_url, **settings):
+    start = Started(target=replace(load("vllm"), base_url=base_url), key=None)
+    return predict(as_calls(recorded["calls"]), start, OpenAIChat(), None, settings)
+
+
+def test_the_rule_of_a_run_takes_the_blocks_that_the_server_tells(recorded, vllm):
+    made = prediction(recorded, vllm[0])
+    assert [wish.cached_tokens for wish in made.expected] == [call["cached_tokens"] for call in recorded["calls"]]
+    assert (made.expectation.rule_set, made.expectation.basis) == ("vllm-2026-11 (block 32, 8,191 blocks)", "exact")
+    assert (made.expectation.granularity, made.expectation.note) == (32, None)
+    assert prediction(recorded, vllm[0], block_size=128).expectation.granularity == 128
+
+
+def test_a_block_size_that_nobody_tells_is_said_to_be_assumed(recorded, vllm):
+    base_url, handler = vllm
+    handler.metrics_status = 404
+    said = "the server tells no block size and 16 is assumed: --rule-setting block_size=N"
+    assert prediction(recorded, base_url).expectation.note == said
+    assert prediction(recorded, base_url, block_size=32).expectation.note is None
+
+
+def test_a_probe_compares_with_the_blocks_that_the_server_tells(vllm):
+    start = Started(target=replace(load("vllm"), base_url=vllm[0]), key=None)
+    known = documented_of(start, "hitrate-tiny", None)
+    assert (known.documented.step, known.rule) == (32, "vllm-2026-11 (block 32, 8,191 blocks)")
+    away = Started(target=replace(load("vllm"), base_url="http://127.0.0.1:1/v1"), key=None)
+    assert documented_of(away, "hitrate-tiny", None).documented.step == 16
 
 
 def test_a_reply_without_ids_is_tokenised_again_and_no_longer_exact(recorded, vllm):

@@ -9,7 +9,9 @@ from virtual_target import probed, virtual_lab
 
 from hitrate.core.probe_results import PROBES
 from hitrate.errors import UsageError
+from hitrate.explain.probing.documented import Documented
 from hitrate.live.probes.registry import chosen, probe_called
+from hitrate.live.probes.runner import run_probes
 
 
 def probe(*names, **how):
@@ -21,6 +23,17 @@ def one(name, **how):
 
 
 JITTERED = {"jitter": 0.2}
+
+
+def test_honesty_is_asked_side_by_side_where_other_probes_met_a_busy_target():
+    """What they sent cold took equally long at all lengths: prompts sent cold and warm in turns still tell."""
+    lab = virtual_lab()
+    probe("granularity", lab=lab)
+    lab.colds[:] = [(tokens, 3.0) for tokens, _ in lab.colds]
+    calls, answers = lab.calls, []
+    asyncio.run(run_probes(lab, ["honesty"], Documented(), answers))
+    assert [(answer.choice, answer.calls) for answer in answers] == [("match", 12)]
+    assert lab.calls == calls + 12
 
 
 def test_an_unknown_target_costs_at_most_150_calls():
@@ -41,6 +54,14 @@ def test_block_size_and_minimum(block, minimum):
     assert step.value == block
     assert least.value == max(block, -(-minimum // block) * block)
     assert least.low < least.value + 1 <= least.high or least.choice == "none seen"
+
+
+@pytest.mark.parametrize(("block", "least"), [(32, 32), (128, 128)])
+def test_one_block_is_found_though_all_lengths_of_the_granularity_had_more(block, least, monkeypatch):
+    """As where a word takes several tokens, which is learnt only from the first calls."""
+    monkeypatch.setattr("hitrate.live.probes.granularity.LENGTHS", (317, 541, 877, 1290, 1805))
+    found = probe("granularity", "minimum", block_size=block, **JITTERED)["minimum", ""]
+    assert (found.value, found.status) == (least, "answered")
 
 
 @pytest.mark.parametrize(

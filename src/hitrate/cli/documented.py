@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from hitrate.caches.rules import RuleSet, describe, rule_set
+from hitrate.cli.prediction import told_settings
 from hitrate.cli.started import Started
+from hitrate.errors import HitrateError
 from hitrate.explain.probing.documented import Documented, from_rule
 from hitrate.live.asker import knob_in_words
+from hitrate.live.engine_tokens import engine_tokens
 from hitrate.live.probes.sharing import ANOTHER_USER
 from hitrate.serve.practice.options import NO_RULE, PracticeOptions
 from hitrate.targets.facts_for import facts_for
@@ -28,12 +31,17 @@ class Known(NamedTuple):
 
 
 def documented_of(start: Started, model: str, rule_name: str | None) -> Known:
-    """By the rule named, else the practice server's own options, else the facts of the target. Raises UsageError."""
+    """By the rule named, else the practice server's own options, else the facts of the target. Raises UsageError.
+
+    May ask the target for its settings, and waits for the answer.
+    """
     if start.practice is not None and rule_name is None:
         return _practice(start.practice, start.target)
     target = start.target
     facts = facts_for(target.name, target.dialect, model)
     rule = rule_set(rule_name) if rule_name is not None else facts.rule
+    if rule is not None:
+        rule = replace(rule, parameters={**rule.parameters, **_told(start, rule)})
     documented = Documented() if rule is None else from_rule(rule)
     if rule is None:
         documented = replace(documented, step=target.step_tokens)
@@ -48,6 +56,14 @@ def documented_of(start: Started, model: str, rule_name: str | None) -> Known:
     if rule is None:
         return Known(documented, None, target.source, target.date)
     return Known(documented, describe(rule), rule.source, rule.date, rule.model == "marked")
+
+
+def _told(start: Started, rule: RuleSet) -> dict[str, Any]:
+    """What a running engine tells of its settings stands in for the defaults."""
+    try:
+        return told_settings(rule, engine_tokens(start.target, start.key))
+    except HitrateError:  # what can be asked, and what cannot, is the business of the calls
+        return {}
 
 
 def _reports(target: Target) -> bool | None:

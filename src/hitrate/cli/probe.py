@@ -12,6 +12,7 @@ from hitrate.cli.practice_options import practice_options
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from hitrate.cli.documented import Known
     from hitrate.cli.keeping import Keeper
     from hitrate.cli.live_run import Measured, RunOptions
     from hitrate.cli.progress import Progress
@@ -124,6 +125,7 @@ class _Run:
         self.answers: list[Answer] = []
         self.plan: list[PlannedProbe] = []
         self.counted = (0, 0)
+        self.known: Known | None = None
 
     def measured(self, keeper: Keeper, progress: Progress) -> tuple[ProbeResult, Measured]:
         from hitrate.cli.live_run import measure
@@ -145,6 +147,8 @@ class _Run:
         return Size(calls=calls, prompt_tokens=tokens, connections=1)
 
     async def _probe(self, asker: Asker, progress: Progress) -> list[str]:
+        import asyncio
+
         from hitrate.cli.documented import documented_of
         from hitrate.core.money import Price
         from hitrate.live.multi_turn import until_stopped
@@ -152,7 +156,8 @@ class _Run:
         from hitrate.live.probes.material import Material
         from hitrate.live.probes.runner import plan, run_probes
 
-        known = documented_of(self.start, asker.model, self.options.rule_set)
+        known = await asyncio.to_thread(documented_of, self.start, asker.model, self.options.rule_set)
+        self.known = known
         self.plan = plan(self.names, self.time_s, asker.price or Price())
         # Of others than the practice server, what a run may cost has been said already.
         price = asker.price if self.start.target.name == "practice" else None
@@ -184,11 +189,12 @@ class _Run:
             yield asker.with_client(client)
 
     def _result(self, measured: Measured) -> ProbeResult:
-        from hitrate.cli.documented import documented_of
+        from hitrate.cli.documented import Known
         from hitrate.core.probe_results import ProbeResult
+        from hitrate.explain.probing.documented import Documented
         from hitrate.live.asker import WARM_UP
 
-        known = documented_of(self.start, measured.model, self.options.rule_set)
+        known = self.known or Known(Documented())
         calls, failed = self.counted
         counted = [call for call in measured.calls if call.label != WARM_UP]
         return ProbeResult(

@@ -31,6 +31,13 @@ def test_verdicts(saved, verdict):
     assert found.saved.estimate == pytest.approx(saved, abs=0.03)
 
 
+def test_one_prompt_that_came_out_far_too_long_does_not_rule_out_the_others():
+    """Before the target's vocabulary is known, the first prompt can have thrice the tokens that were wanted."""
+    colds = [*COLDS, (9000, cold(9000))]
+    found = saved_share(colds, [warm(9000, 8900), *(warm(prompt, prompt - 60) for prompt in (1800, 2400, 2600))])
+    assert (found.verdict, found.saved.n) == ("match", 4)
+
+
 def test_less_credited_than_saved():
     looks = [
         Look(prompt_tokens=2400, cached_tokens=1000, ttft_s=0.05, sent_at_s=0, first_token_at_s=0, ended_at_s=0)

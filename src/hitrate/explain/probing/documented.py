@@ -97,7 +97,7 @@ def _of(answer: Answer, documented: Documented) -> tuple[str | None, bool | None
         case "affinity":
             return _knob(answer, documented)
         case "granularity":
-            text = None if documented.step is None else f"{documented.step:,} tokens"
+            text = None if documented.step is None else _tokens(documented.step)
             return text, None if documented.step is None else answer.value == documented.step
         case "minimum":
             return _minimum(answer, documented)
@@ -147,7 +147,11 @@ def _minimum(answer: Answer, documented: Documented) -> tuple[str | None, bool |
     low, high = answer.low or 0.0, answer.high
     # What a rule counts ends before the header of the reply, which a prompt's length includes.
     inside = low - (SHORT_TAIL if step == 1 else 0) <= least and (high is None or least <= high)
-    return f"{least:,} tokens", answer.value == least or inside
+    return "none" if least <= 1 else _tokens(least), answer.value == least or inside
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'}"
 
 
 def _look_back(answer: Answer, documented: int | None) -> tuple[str | None, bool | None]:

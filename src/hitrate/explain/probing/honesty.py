@@ -17,8 +17,9 @@ LEAST_SHARE = 0.5
 MOST_SHARE = 1.5
 LEAST_SAVING_S = 0.01
 """Below it, what happens once a text (tokenising it, say) is as large as what the cache can save."""
-LEAST_OF_LARGEST = 0.25
-"""Reads that should save less than this part of what the best one should are left out: they are mostly noise."""
+LEAST_OF_LARGER = 0.25
+"""Reads that should save less than this part of what the larger ones should are left out: they are mostly noise. The
+larger ones are as many as are needed, so that one prompt that came out far too long does not rule out all others."""
 SAME_LENGTH = 1.1
 """Prompts up to a tenth longer than the shortest of them count as of one length."""
 
@@ -69,7 +70,8 @@ def saved_share(colds: Sequence[tuple[float, float]], warm: Sequence[Look]) -> H
         cold_s, rest_s = times.at(look.prompt_tokens), times.at(look.prompt_tokens - look.cached_tokens)
         if cold_s is not None and rest_s is not None:
             savings.append((cold_s - look.ttft_s, cold_s - rest_s))
-    enough_s = max(LEAST_SAVING_S, LEAST_OF_LARGEST * max((expected for _, expected in savings), default=0.0))
+    larger_s = sorted((expected for _, expected in savings), reverse=True)[:LEAST_READS]
+    enough_s = max(LEAST_SAVING_S, LEAST_OF_LARGER * min(larger_s, default=0.0))
     shares = [saved / expected for saved, expected in savings if expected >= enough_s]
     if len(shares) < LEAST_READS:
         return Honesty(verdict=None, saved=None)

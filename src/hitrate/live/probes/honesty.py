@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from hitrate.core.probe_results import Answer
-from hitrate.explain.probing.honesty import LEAST_READS, saved_share
+from hitrate.explain.probing.honesty import Honesty, saved_share
 from hitrate.live.probes.interface import Most
 from hitrate.live.probes.lab import SIZE_TOKENS, CannotTell, Lab
 
-PAIRS = 3
 SHORT_SHARE = 0.3
+PAIRS = (SIZE_TOKENS, SHORT_SHARE * SIZE_TOKENS, SIZE_TOKENS, SIZE_TOKENS, SHORT_SHARE * SIZE_TOKENS, SIZE_TOKENS)
+"""Lengths of prompts, each sent twice in a row."""
 
 
 class HonestyProbe:
@@ -16,23 +17,20 @@ class HonestyProbe:
     question = "Do credited tokens match the time saved?"
 
     def most(self, waits_s: float) -> Most:
-        return Most(calls=2 * PAIRS, tokens_each=SIZE_TOKENS)
+        return Most(calls=2 * len(PAIRS), tokens_each=round(sum(PAIRS) / len(PAIRS)))
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()
         if lab.found.eye.basis == "time":
             text = "Nothing is credited that could be held against the time."
             return [Answer(probe="honesty", status="not applicable", text=text)]
-        if lab.scale is None or len(lab.found.reads) < LEAST_READS:
-            for _ in range(PAIRS):
-                sent = await lab.write(lab.material.prompt(SHORT_SHARE * SIZE_TOKENS))
-                await lab.settle()
-                await lab.read(sent)
         found = saved_share(lab.colds, lab.found.reads)
+        if found.verdict is None:
+            found = await _side_by_side(lab, found)
         if found.saved is None:
             raise CannotTell(
-                "the time to a first token hardly grows with the prompt here, so that no saving can show",
-                "longer prompts or a nearer connection would show it",
+                "the time to a first token grows too little with the prompt, or varies too much, for a saving to show",
+                "longer prompts, a quieter machine or a nearer connection would show it",
             )
         share, low, high = (100 * value for value in (found.saved.estimate, found.saved.low, found.saved.high))
         times = f"hits saved {share:.0f} % of the time that their credited tokens take to compute (95 %: {low:.0f} to "
@@ -52,6 +50,21 @@ class HonestyProbe:
                 advice="run it again on a quieter network" if found.verdict is None else None,
             )
         ]
+
+
+async def _side_by_side(lab: Lab, found: Honesty) -> Honesty:
+    """From prompts sent cold and warm one after the other: where the target's speed drifted over the run, the cold
+    calls of one probe are no measure for the hits of another."""
+    colds, reads = len(lab.colds), len(lab.found.reads)
+    for tokens in PAIRS:
+        sent = await lab.write(lab.material.prompt(tokens))
+        await lab.settle()
+        await lab.read(sent)
+    alone = saved_share(lab.colds[colds:], lab.found.reads[reads:])
+    together = saved_share(lab.colds, lab.found.reads)
+    return next(
+        (one for one in (alone, together) if one.verdict is not None), together if found.saved is None else found
+    )
 
 
 _WORDS = {

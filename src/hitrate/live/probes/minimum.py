@@ -19,12 +19,14 @@ class Minimum:
     question = "What is the shortest prompt that is credited?"
 
     def most(self, waits_s: float) -> Most:
-        return Most(calls=2 * MOST_ROUNDS, tokens_each=1200)
+        return Most(calls=2 * (MOST_ROUNDS + 1), tokens_each=1200)
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()
         low, high = lab.found.minimum or await _first_bracket(lab)
         step = lab.found.step or 1
+        if low == 0 and step < (high - 1) // step * step:
+            low, high = await _shortest(lab, high)
         for _ in range(MOST_ROUNDS):
             tokens = _between(low, high, step)
             if low == 0 or _close(low, high, step) or not lab.found.eye.tells(tokens):
@@ -48,6 +50,14 @@ async def _first_bracket(lab: Lab) -> tuple[int, int]:
         return 0, found[0]
     longest = min((look.prompt_tokens for look in lab.found.reads), default=round(lab.found.size))
     return (0 if found is None else found[0]), longest
+
+
+async def _shortest(lab: Lab, high: int) -> tuple[int, int]:
+    """With the shortest prompt there is: whether a single step is credited shows in no longer one."""
+    found = await _try(lab, 1) if lab.found.eye.tells(1) else None
+    if found is None or found[0] >= high:
+        return 0, high
+    return (0, found[0]) if found[1] else (found[0], high)
 
 
 async def _try(lab: Lab, tokens: float) -> tuple[int, bool] | None:
