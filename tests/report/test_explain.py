@@ -244,6 +244,21 @@ def test_many_findings_and_sessions_are_folded():
     assert len(re.findall(r"^s\d+ ", text, re.MULTILINE)) == 20
 
 
+@pytest.mark.parametrize("width", range(20, 61, 4))
+def test_no_screen_is_too_narrow_for_an_amount(width):
+    text = written(explained.BROKEN, "table", width=width)
+    figures = ("≈ 4,120", "≈ 34.3", "≈ 0.00245", "12,000", "7,000", "0.001")
+    assert [figure for figure in figures if not re.search(rf"(?<![\d.,]){figure}(?![\d.,])", text)] == []
+
+
+def test_a_pipe_gets_the_answer_in_one_line(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert written(explained.BROKEN, "table").splitlines()[0] == (
+        'call 1 against 0 · /messages/0/content, character 31 · "07 UTC\\n\\nYou are" became "21 UTC\\n\\nYou are" · '
+        "about 4,120 tokens, $0.0103 lost: clock-in-prefix · and 2 more findings"
+    )
+
+
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 @pytest.mark.parametrize("report", [explained.BROKEN, explained.HOSTILE])
 def test_no_line_is_wider_than_the_terminal(report, width):

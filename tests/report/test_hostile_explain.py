@@ -9,10 +9,12 @@ import re
 
 import explained
 import pytest
+from msgspec.structs import replace
 from test_html import Page
 
 from hitrate.explain.gates import Expectations, check
 from hitrate.report import github, sarif
+from hitrate.report.escape import guarded
 from hitrate.report.formats import FORMATS, render
 from hitrate.report.kinds.explain import first_line
 
@@ -86,13 +88,35 @@ def test_annotations_are_one_line_each_and_open_no_command():
         assert re.fullmatch(r"[a-z]+ file=[^,:]*,(line=\d+,)?title=[^,:]*", properties)
 
 
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("value", [explained.HOSTILE, CHECKED])
+def test_no_format_starts_a_command_of_a_runner(format, value):
+    text = written(format, value) if format != "html" or value is explained.HOSTILE else ""
+    assert not re.search(r"^\s*::", text, re.MULTILINE)
+    assert "##[" not in text or format == "html"
+
+
+def test_a_command_that_a_narrow_screen_would_put_at_the_start_of_a_line():
+    report = replace(explained.BROKEN, findings=(replace(explained.CLOCK, summary=f"{'a' * 37} ::error::pwned"),))
+    out = io.StringIO()
+    render(report, "table", out, width=40)
+    assert "\n·   ::error::pwned\n" in out.getvalue()
+
+
+def test_a_session_that_is_named_like_a_command():
+    sessions = tuple(replace(one, session="::error::pwned") for one in explained.BROKEN.by_session)
+    text = written("table", replace(explained.BROKEN, by_session=sessions))
+    assert "\n· ::error::pwned " in text
+
+
 @pytest.mark.parametrize(
     ("text", "safe"),
     [
         ("plain\n", "plain\n"),
         ("::error::x\n", "· ::error::x\n"),
-        ("a ::error::x\n  ::set-env name=A::b\n##[error]x", "a ::error::x\n·   ::set-env name=A::b\n· ##[error]x"),
+        ("a ::error::x\n  ::set-env name=A::b\n", "a ::error::x\n·   ::set-env name=A::b\n"),
+        ("a\n\n::error::x\n", "a\n\n· ::error::x\n"),
     ],
 )
-def test_output_beside_annotations_starts_no_command(text, safe):
-    assert github.guarded(text) == safe
+def test_lines_that_would_start_a_command(text, safe):
+    assert guarded(text) == safe

@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from hitrate.report import kinds
 from hitrate.report.table import render
 
 TEST = """\
@@ -114,9 +115,43 @@ def test_whole_output_at_80_columns(name, expected, request):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_without_a_terminal_it_is_80_columns_wide(test_result, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "expected"), [("test_result", TEST), ("bench_result", BENCH), ("comparison", COMPARED)]
+)
+def test_without_a_terminal_tables_are_80_columns_wide_and_sentences_one_line(name, expected, request, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert drawn(test_result) == TEST
+    value = request.getfixturevalue(name)
+    piped = drawn(value).splitlines()
+    assert " ".join(piped) == " ".join(expected.splitlines())
+    assert {len(line) for line in piped if "──" in line} == {
+        len(line) for line in expected.splitlines() if "──" in line
+    }
+    sentences = {line.text for line in kinds.of(value).lines(value) if line.kind != "warning"}
+    assert sentences <= set(piped)
+
+
+@pytest.mark.parametrize("width", range(20, 61, 5))
+@pytest.mark.parametrize("name", ["test_result", "bench_result", "many_sessions", "comparison"])
+def test_figures_are_never_cut(name, width, request):
+    value = request.getfixturevalue(name)
+    text = drawn(value, width=width)
+    for sheet in kinds.of(value).sheets(value):
+        for column in sheet.columns:
+            if column.show and not column.drop_order:
+                assert {word for row in sheet.rows for word in column.text(row).split()} <= set(text.split())
+
+
+def test_a_screen_too_narrow_for_the_figures_has_a_line_for_each(bench_result):
+    assert drawn(bench_result, width=24).splitlines()[5:13] == [
+        "order: stable-first",
+        "  first_ms: 740.0",
+        "  rest_p50_ms: 36.0",
+        "  speedup_x: 20.6",
+        "  p95_ms: 38.9",
+        "  cached tokens: 2,960",
+        "  hit %: 98.7",
+        "order: variable-first",
+    ]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 100, 200])

@@ -80,7 +80,7 @@ def check(
         from hitrate.report import sarif
 
         write_file(sarif_file, lambda out: sarif.render(report, out))
-    _show(checked, output, github)
+    _show(checked, output)
     if github:
         _annotate(checked, report)
     return 0 if checked.passed else 1
@@ -101,12 +101,12 @@ def _warn_of_unknown(allow: tuple[str, ...], report: ExplainReport) -> None:
             click.echo(f"note: --allow {escape_line(name)}: no cause of this name is known{hint}", err=True)
 
 
-def _show(checked: CheckReport, output: str | None, github: bool) -> None:
+def _show(checked: CheckReport, output: str | None) -> None:
     """Where people read, the gates stand in the output; where machines do, what did not hold is said on stderr, too."""
-    from hitrate.cli.finding_files import show_guarded
     from hitrate.report.escape import escape_line
+    from hitrate.report.formats import render
 
-    show_guarded(checked, output, github)
+    render(checked, output or "table", sys.stdout)
     if output in ("json", "csv"):
         for gate in checked.gates:
             if gate.outcome != "held":

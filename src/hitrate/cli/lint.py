@@ -37,10 +37,11 @@ def lint(
     request, times and ids in front of the history are told by their look; of two or more the real differences are
     found. Exit code 0 when nothing above a note is found, 1 otherwise, 2 for a file that is no request.
     """
-    from hitrate.cli.finding_files import show_guarded, write_file
+    from hitrate.cli.finding_files import write_file
     from hitrate.cli.live_run import check_writable
     from hitrate.errors import UsageError
     from hitrate.linting import lint as check
+    from hitrate.report.formats import render
 
     if html_file is not None:
         raise UsageError("lint has no HTML page: use --json, --csv, --markdown or --sarif FILE")
@@ -52,7 +53,7 @@ def lint(
         from hitrate.report import lint_sarif
 
         write_file(sarif_file, lambda out: lint_sarif.render(report, out))
-    show_guarded(report, output, github)
+    render(report, output or "table", sys.stdout)
     if github:
         _annotate(report)
     return 0 if report.passed else 1

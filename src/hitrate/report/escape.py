@@ -16,12 +16,24 @@ _MARKDOWN_START = re.compile(r"^(\s*)([#+-]|\d+[.)])(?=\s|$)")
 
 _FORMULA_STARTS = ("=", "+", "-", "@")
 
+_COMMAND_KEY, _OLD_COMMAND = "::", "##["
+"""A CI runner takes a line that starts with the one, or that has the other anywhere, for a command to itself
+(https://github.com/actions/runner, src/Runner.Common/ActionCommand.cs), whatever program wrote it."""
+
+_COMMAND_START = re.compile(rf"^(?=[^\S\n]*{_COMMAND_KEY})", re.MULTILINE)
+
 
 def escape_line(text: str) -> str:
     r"""One line that can do nothing to a terminal: `\x1b`, `\n` or `\u202e` in place of what cannot be seen."""
+    text = text.replace(_OLD_COMMAND, "##·[")
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escaped(character) if _hidden(character) else character for character in text)
+
+
+def guarded(output: str) -> str:
+    """Whole lines of escaped text, of which none starts a command of a CI runner."""
+    return _COMMAND_START.sub("· ", output) if _COMMAND_KEY in output else output
 
 
 def escape_markdown(text: str) -> str:
@@ -31,13 +43,15 @@ def escape_markdown(text: str) -> str:
 
 
 def escape_csv(text: str) -> str:
-    """A cell that a spreadsheet takes for text: what would start a formula gets a leading apostrophe."""
+    """A cell that a spreadsheet takes for text: what would start a formula, or a runner's command, gets a leading
+    apostrophe."""
     line = escape_line(text)
-    return f"'{line}" if line.lstrip().startswith(_FORMULA_STARTS) else line
+    return f"'{line}" if line.lstrip().startswith((*_FORMULA_STARTS, _COMMAND_KEY)) else line
 
 
 def escape_json(document: str) -> str:
     r"""The same JSON document with hidden characters in strings as `\uXXXX`; those of ASCII already are."""
+    document = document.replace(_OLD_COMMAND, r"#\u0023[")
     for character in set(document):  # few, however long the document
         if character >= "\x7f" and _hidden(character):
             document = document.replace(character, _json_escape(character))

@@ -6,7 +6,6 @@ properties end with the next "::", so what others wrote is escaped as the runner
 
 from __future__ import annotations
 
-import re
 from typing import TextIO
 
 from hitrate.core.findings import ExplainReport, Finding
@@ -16,8 +15,6 @@ from hitrate.report.sarif import message
 
 MOST_ANNOTATIONS = 10
 """GitHub shows ten errors, ten warnings and ten notices of a step, and drops further ones."""
-
-_COMMAND = re.compile(r"\s*(::|##\[)")
 
 _COMMANDS: dict[Level, str] = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -34,11 +31,6 @@ def render(report: ExplainReport, out: TextIO) -> None:
 
 def _annotation(command: str, log: str, finding: Finding) -> str:
     return annotation(command, message(finding), title=f"hitrate: {finding.cause}", file=log, line=finding.line)
-
-
-def guarded(text: str) -> str:
-    """Output that others' text stands in, with no line that the runner takes for a command."""
-    return "".join(f"· {line}" if _COMMAND.match(line) else line for line in text.splitlines(keepends=True))
 
 
 def annotation(command: str, text: str, *, title: str, file: str, line: int | None = None) -> str:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
 from typing import TextIO
 
 from hitrate.report import kinds
 from hitrate.report.columns import Column, Sheet
-from hitrate.report.escape import escape_markdown
+from hitrate.report.escape import escape_markdown, guarded
 from hitrate.report.kinds import Value
 
 
 def render(value: Value, out: TextIO) -> None:
     """A heading, passages, one table a sheet, and the sentences as a list. Predicted figures are in italics."""
+    written = io.StringIO()
+    _write(value, written)
+    out.write(guarded(written.getvalue()))
+
+
+def _write(value: Value, out: TextIO) -> None:
     kind = kinds.of(value)
     out.write(f"### {escape_markdown(kind.title(value))}\n")
     for passage in kinds.passages(value):
