@@ -82,10 +82,10 @@ def _parted_in_head(bodies: list[bytes], dialect: str | None, explained: Collect
     """Requests that share nothing, or not their instructions, without a finding: in a log they look like unrelated
     ones, but here they were given as one conversation. ValueError for a request that cannot be read."""
     from hitrate.explain.diff import first_divergence
-    from hitrate.explaining import canonical_of
+    from hitrate.explaining import pieces_of
     from hitrate.logs.shapes import guess_dialect
 
-    prompts = [canonical_of(body, dialect or guess_dialect(json.loads(body)) or "") for body in bodies]
+    prompts = [pieces_of(body, dialect or guess_dialect(json.loads(body)) or "") for body in bodies]
     for number, (was, now) in enumerate(pairwise(range(len(bodies))), 1):
         if number in explained:
             continue
@@ -98,7 +98,7 @@ def _told(finding: Finding) -> str:
     from hitrate.report.escape import escape_line
     from hitrate.report.kinds.explain import first_line
 
-    lines = [first_line(finding, with_cost=False), f"  {finding.summary}"]
+    lines = [first_line(finding, with_cost=False, with_summary=False), f"  {finding.summary}"]
     lines += [f"  what to do: {finding.advice}"] if finding.advice else []
     return "\n".join(map(escape_line, lines))
 

@@ -11,6 +11,8 @@ from hitrate.core.money import (
     bill,
     break_even_calls,
     call_cost,
+    in_dollars,
+    plain,
     scaled,
     storage_cost,
     total_cost,
@@ -156,3 +158,20 @@ def test_storage():
 
 def test_a_price_times_a_factor_has_no_binary_dust():
     assert scaled(0.07, 1.25) == 0.0875
+
+
+@pytest.mark.parametrize(
+    ("amount", "text", "dollars"),
+    [
+        (0, "0", "0.00"),
+        (1234.5, "1234.5", "1,234.50"),
+        (0.0103, "0.0103", "0.0103"),
+        (0.9999999, "1", "1"),
+        (1.25e-05, "0.0000125", "0.0000125"),
+        (3e-05, "0.00003", "0.00003"),
+        (-3e-05, "-0.00003", "-0.00003"),
+        (2.5e7, "25000000", "25,000,000.00"),
+    ],
+)
+def test_amounts_are_plain_decimals(amount, text, dollars):
+    assert (plain(amount), in_dollars(amount)) == (text, dollars)

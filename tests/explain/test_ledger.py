@@ -113,12 +113,12 @@ LOST = (11_500, 0, 11_490)
         ),
         pytest.param(
             (*GROWING, ((6_000, 0, 5_990), {"happenings": (COMPACTION,)}), (6_500, 5_990, 500)),
-            [("compaction", [3], 5_999)],
+            [("compaction", [3], 0)],
             id="compaction",
         ),
         pytest.param(
             (*GROWING, ((6_000, 4_000, 1_990), {"happenings": (COMPACTION,), "idle_s": 400})),
-            [("compaction", [3], 1_999)],
+            [("compaction", [3], 0)],
             id="compaction that left the opening",
         ),
         pytest.param((*GROWING, (6_000, 0, 5_990), (6_500, 5_990, 500)), [], id="a smaller prompt"),
@@ -298,6 +298,17 @@ def test_without_text_session_and_report_nothing_can_be_told():
     assert list(Ledger().add(0, call((5_000, None), at=0.0, session=""), price=None)) == [("not reported", None, 5_000)]
 
 
+@pytest.mark.parametrize("price", [OPUS, None])
+def test_a_compaction_costs_and_loses_nothing(price):
+    ledger = Ledger()
+    for index, one in enumerate(session(*GROWING, ((6_000, 0, 5_990), {"happenings": (COMPACTION,)}))):
+        ledger.add(index, one, price=price)
+    (found,) = ledger.findings()
+    assert (found.lost_tokens, found.lost_usd) == (0, 0.0)
+    assert "cost about 5,999 tokens" in found.summary and "not counted as lost" in found.summary
+    assert ("$" in found.summary) is (price is not None)
+
+
 def test_names_are_words_with_dashes_and_every_cause_has_its_own():
     names = [cause.name for cause in LEDGER_CAUSES]
     assert names == ["compaction", "idle-time", "parameter-change", "aborted-turn", "not-visible"]
@@ -334,8 +345,7 @@ def test_labels_add_up_whatever_the_log_says(rows, facts):
         prompt_tokens += max(prompt or 0, 0)
     total = waterfalls.total()
     assert total.prompt_tokens == prompt_tokens
-    lost = sum(found.lost_tokens for found in ledger.findings() if found.cause != "compaction")
-    assert lost == total.lost_tokens
+    assert sum(found.lost_tokens for found in ledger.findings()) == total.lost_tokens
 
 
 def judged(name):
@@ -356,9 +366,10 @@ def test_a_real_session_with_twelve_losses():
         "aborted-turn": (308, 409, 482),
         "not-visible": (292, 341, 373, 419, 483),
     }
-    lost = [found for found in findings if found.cause != "compaction"]
-    assert sum(found.lost_tokens for found in lost) == total.lost_tokens == 1_159_036
-    assert round(sum(found.lost_usd for found in lost), 2) == round(total.lost_usd, 2) == 6.66
+    assert sum(found.lost_tokens for found in findings) == total.lost_tokens == 1_159_036
+    assert round(sum(found.lost_usd for found in findings), 2) == round(total.lost_usd, 2) == 6.66
+    (compaction,) = (found for found in findings if found.cause == "compaction")
+    assert "cost about 54,354 tokens, $0.3" in compaction.summary
     assert total.prompt_tokens == 56_382_684
 
 

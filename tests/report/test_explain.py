@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from hitrate.core.findings import RecordSums
 from hitrate.core.records import Skipped
+from hitrate.report import github
 from hitrate.report.formats import render
 from hitrate.report.json import schema
 from hitrate.report.kinds.explain import change, cost, first_line, lines, place, title
@@ -121,7 +122,7 @@ def test_a_log_that_reports_nothing_is_not_called_a_log_without_hits():
         ({"was": "x" * 41, "now": "y" * 40}, f'"{"x" * 40}…" became "{"y" * 40}"'),
         ({"offset": None, "was": "member a", "now": "member b"}, "/messages/0/content · member a became member b ·"),
         ({"pointer": "", "offset": None}, "against 0 · the whole body ·"),
-        ({"call": None, "against": None}, "all calls · /messages/0/content, character 31 ·"),
+        ({"call": None, "against": None}, "calls 1, 2 · /messages/0/content, character 31 ·"),
         ({"lost_tokens": None}, "· loss not known: clock-in-prefix"),
         ({"lost_tokens": None, "verdict": "pricing"}, 'You are": clock-in-prefix'),
         ({"lost_tokens": 1, "lost_usd": None}, "· about 1 token lost: clock-in-prefix"),
@@ -158,6 +159,93 @@ def test_a_record_that_was_left_out_is_told_from_one_that_was_not_used():
         f"{explained.HEALTHY.log}, line 4: cut off; not used",
         f"{explained.HEALTHY.log}, line 5: no prompt; not compared, its counts are used",
     ]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "shown"),
+    [
+        ("\u00e9t\u00e9", "e\u0301te\u0301", '"\\xe9t\\xe9" became "e\\u0301te\\u0301"'),
+        ("\uac00", "\u1100\u1161", '"\\uac00" became "\\u1100\\u1161"'),
+        ("\u00e9t\u00e9", "et\u00e9", '"été" became "eté"'),
+        ("\u00a0Ж", " Ж", '"\\xa0Ж" became " Ж"'),
+        ("\u200bЖ", "Ж", '"\\u200bЖ" became "Ж"'),
+    ],
+)
+def test_two_forms_of_one_letter_look_different(was, now, shown):
+    assert change(replace(explained.CLOCK, was=was, now=now)) == shown
+
+
+STREAM = replace(
+    explained.MISSED,
+    verdict="reporting",
+    cause="stream-totals-repeated",
+    call=None,
+    against=None,
+    voice="observation",
+    vendor=None,
+    summary="Nothing is lost. Streams tell their input counters twice.",
+)
+
+
+@pytest.mark.parametrize(
+    ("calls", "occurrences", "which"),
+    [
+        ((), 1, "the whole log"),
+        ((2,), 1, "call 2"),
+        ((0, 2, 4), 3, "calls 0, 2, 4"),
+        (tuple(range(100)), 1200, "1,200 calls: 0, 1, 2, 3, 4, 5, 6, 7, …"),
+    ],
+)
+def test_a_finding_on_a_whole_log_says_what_it_means_and_of_which_calls(calls, occurrences, which):
+    finding = replace(STREAM, calls=calls, occurrences=occurrences)
+    told = "Nothing is lost. Streams tell their input counters twice"
+    assert first_line(finding) == f"{which} · {told}: stream-totals-repeated"
+    text = written(replace(explained.HEALTHY, findings=(finding,)), "table", width=200)
+    assert f"\n  {told}.\n  {which}\n\n" in text
+    annotated = io.StringIO()
+    github.render(replace(explained.HEALTHY, findings=(finding,)), annotated)
+    assert annotated.getvalue().count(told) == 1 and which in annotated.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("labels", "unpriced", "said"),
+    [
+        (
+            (explained.label("served", 6000, 2 / 3), explained.label("new", 3000, 1 / 3)),
+            3,
+            "no price is known for these calls: name one with --price",
+        ),
+        (
+            (explained.label("not reported", 9000, 1.0),),
+            3,
+            "for 3 of 3 calls not every amount is known: the sums of money leave it out",
+        ),
+        (
+            (explained.label("served", 6000, 2 / 3, 0.1), explained.label("new", 3000, 1 / 3)),
+            1,
+            "for 1 of 3 calls not every amount is known: the sums of money leave it out",
+        ),
+    ],
+)
+def test_money_that_is_not_known(labels, unpriced, said):
+    waterfall = replace(explained.HEALTHY.waterfall, labels=labels, unpriced_calls=unpriced)
+    text = written(replace(explained.HEALTHY, waterfall=waterfall), "table", width=200)
+    assert [line for line in text.splitlines() if "price" in line or "amount" in line] == [said]
+
+
+def test_one_character_is_one():
+    finding = replace(explained.CLOCK, cacheable_chars=1)
+    text = written(replace(explained.BROKEN, findings=(finding,)), "table", width=200)
+    assert "  1 character of prompt in front is shared, 0.2 % of the later prompt\n" in text
+
+
+def test_small_amounts_are_plain_decimals():
+    waterfall = replace(explained.HEALTHY.waterfall, labels=(explained.label("new", 9, 1.0, 1.25e-05),))
+    report = replace(explained.HEALTHY, waterfall=waterfall, findings=(replace(explained.CLOCK, lost_usd=3e-05),))
+    for format in ("table", "markdown", "csv", "html"):
+        text = written(report, format)
+        assert "0.00003" in text and not re.search(r"\d[eE]-\d", text)
+    assert "≈ 0.0000125" in written(report, "table")
 
 
 def test_parts_of_the_first_line():

@@ -176,6 +176,20 @@ def scaled(amount: float, factor: float) -> float:
     return float(_exact(amount) * _exact(factor))
 
 
+def plain(amount: float) -> str:
+    """As a decimal of at most six digits, never as a power of ten: "1200000", "0.3", "0.0000125"."""
+    return f"{Decimal(f'{amount:.6g}'):f}"
+
+
+def in_dollars(amount: float) -> str:
+    """Cents from a dollar on, below it to the millionth, and four digits of what is smaller yet."""
+    if abs(amount) >= 1 or not amount:
+        return f"{amount:,.2f}"
+    if abs(amount) >= 1e-4:
+        return f"{amount:.6f}".rstrip("0").rstrip(".")
+    return f"{Decimal(f'{amount:.4g}'):f}"
+
+
 def _exact(amount: float) -> Decimal:
     """0.006 as 0.006, not as the binary fraction nearest to it."""
     return Decimal(str(amount))

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from hitrate.core.findings import ExplainReport, Finding
+from hitrate.core.money import in_dollars
 from hitrate.core.results import SCHEMA_VERSION
 
 Outcome = Literal["held", "failed", "not checked"]
@@ -154,7 +155,7 @@ def _percent(rate: float, *, below: float | None = None) -> str:
 
 
 def _usd(amount: float) -> str:
-    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.6f}".rstrip("0").rstrip(".")
+    return in_dollars(amount) if amount else "0"
 
 
 def _calls(calls: int) -> str:

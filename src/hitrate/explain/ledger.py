@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from hitrate.core.findings import Finding
 from hitrate.core.model import Call, Happening
-from hitrate.core.money import Price
+from hitrate.core.money import Price, in_dollars
 from hitrate.explain.evidence import Facts, Recognised
 from hitrate.explain.labels import LABEL_OF, Labelled, label_tokens
 from hitrate.explain.ledger_causes import LEDGER_CAUSES, LedgerCause, Shortfall
@@ -29,7 +29,7 @@ from hitrate.explain.ledger_lineage import (
     read_by,
     remember,
 )
-from hitrate.explain.waterfall import Paid, price_labels
+from hitrate.explain.waterfall import Paid, is_lost, price_labels
 
 _MOST_CALLS_LISTED = 100
 
@@ -46,15 +46,35 @@ class _Losses(Struct):
     calls: list[int] = []
     tokens: int = 0
     usd: Decimal | None = Decimal(0)
+    cost_tokens: int = 0
+    """Of this cause, and not lost: they were never sent before."""
+    cost_usd: Decimal | None = Decimal(0)
 
     def add(self, served: Served, paid: Sequence[Paid]) -> None:
         self.count += 1
         if len(self.calls) < _MOST_CALLS_LISTED:
             self.calls.append(served.index)
         for one in paid:
-            if one.cause == self.cause.name:
+            if one.cause != self.cause.name:
+                continue
+            if is_lost(one.label, one.cause):
                 self.tokens += one.tokens
-                self.usd = None if self.usd is None or one.above_cached_usd is None else self.usd + one.above_cached_usd
+                self.usd = _plus(self.usd, one.above_cached_usd)
+            else:
+                self.cost_tokens += one.tokens
+                self.cost_usd = _plus(self.cost_usd, one.above_cached_usd)
+
+    @property
+    def cost(self) -> str:
+        """What the cause cost beside what it lost, as a sentence; "" where that is nothing."""
+        if not self.cost_tokens:
+            return ""
+        usd = "" if self.cost_usd is None else f", ${in_dollars(float(self.cost_usd))} above the price of cached ones"
+        return f" It cost about {self.cost_tokens:,} tokens{usd}: not counted as lost, they were never sent before."
+
+
+def _plus(total: Decimal | None, more: Decimal | None) -> Decimal | None:
+    return None if total is None or more is None else total + more
 
 
 class Ledger:
@@ -184,7 +204,7 @@ def _finding(losses: _Losses) -> Finding:
         lost_usd=None if losses.usd is None else float(losses.usd),
         voice=found.voice or cause.voice,
         confidence=found.confidence,
-        summary=found.summary + more,
+        summary=found.summary + more + losses.cost,
         ruled_out=found.ruled_out,
         advice=found.advice,
         calls=tuple(losses.calls),

@@ -149,8 +149,8 @@ class Reporting:
             yield _finding(
                 "stream-totals-repeated",
                 self._streams,
-                "The stream tells its input counters more than once; they are running totals, of which the last counts "
-                "here. Added up, every input token counts twice.",
+                "hitrate counted right, and nothing is lost: the stream tells its input counters more than once, as "
+                "running totals of which the last counts. Added up, every input token counts twice.",
                 "Keep the last value of each counter; never add those of message_start and message_delta.",
             )
         for (dialect, source), calls in self._unusual.items():

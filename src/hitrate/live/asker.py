@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from hitrate.core.model import Call
-from hitrate.core.money import Price, call_cost, upper_bound
+from hitrate.core.money import Price, call_cost, plain, upper_bound
 from hitrate.live.client import Client
 from hitrate.live.failures import refusal
 from hitrate.live.pace import Pace
@@ -217,7 +217,9 @@ class Asker:
         """Calls under way count with the most they may cost."""
         budget = self._options.budget_usd
         if budget is not None and self.spent_usd + self._reserved_usd + most > budget:
-            raise BudgetSpent(f"${self.spent_usd:.4f} of ${budget:g} spent, and the next call may cost ${most:.4f}")
+            raise BudgetSpent(
+                f"${self.spent_usd:.4f} of ${plain(budget)} spent, and the next call may cost ${most:.4f}"
+            )
 
     def _account(self, call: Call, max_tokens: int | None) -> None:
         self.calls.append(call)

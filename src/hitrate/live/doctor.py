@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hitrate.core.listings import Check, Diagnosis
 from hitrate.core.model import Call
-from hitrate.core.money import Price, Unpriced
+from hitrate.core.money import Price, Unpriced, plain
 from hitrate.errors import HitrateError, KeyMissing, KeyRefused, Unreachable
 from hitrate.live.asker import Asker, CallOptions, cold_in_words, knob_in_words
 from hitrate.live.client import Client
@@ -218,6 +218,6 @@ def _in_words(price: Price) -> str:
         "cache write": price.written_usd_per_mtok,
         "output": price.output_usd_per_mtok,
     }
-    known = [f"{name} ${amount:g}" for name, amount in amounts.items() if amount is not None]
+    known = [f"{name} ${plain(amount)}" for name, amount in amounts.items() if amount is not None]
     missing = "" if price.cached_usd_per_mtok is not None else "; no price of cached tokens known"
     return f"{', '.join(known)} per million tokens ({price.source or 'source not named'}){missing}"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from hitrate.core.money import Price, Unpriced, upper_bound
+from hitrate.core.money import Price, Unpriced, plain, upper_bound
 from hitrate.errors import KeyMissing, KeyRefused, TargetError, Unreachable, UsageError
 from hitrate.live.client import Client, Sign
 from hitrate.live.failures import where_to_mend_the_key
@@ -168,5 +168,5 @@ def check_budget(
         return None
     text = f"estimated cost: at most ${most:.4f} for {calls} calls, about {prompt_tokens:,} prompt tokens, none cached"
     if budget_usd is not None and most > budget_usd:
-        raise UsageError(f"{text}; that is over --budget ${budget_usd:g}; nothing was sent")
+        raise UsageError(f"{text}; that is over --budget ${plain(budget_usd)}; nothing was sent")
     return text

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from hitrate.core.money import in_dollars, plain
 from hitrate.core.results import Interval
 
 MOST_CALLS_SHOWN = 60
@@ -45,14 +46,11 @@ def times(value: float) -> str:
 
 
 def dollars(value: float) -> str:
-    return f"{value:.4g}"
+    return plain(value)
 
 
 def amount(value: float) -> str:
-    """An amount of money: cents from a dollar on, below it to the millionth."""
-    if abs(value) >= 1 or value == 0:
-        return f"{value:,.2f}"
-    return f"{value:.6f}".rstrip("0") if abs(value) >= 1e-4 else f"{value:.4g}"
+    return in_dollars(value)
 
 
 def share(value: Interval) -> str:

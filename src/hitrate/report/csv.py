@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from decimal import Decimal
 from typing import TextIO
 
 from hitrate.report import kinds
@@ -19,4 +20,6 @@ def render(value: Value, out: TextIO) -> None:
 
 
 def _cell(value: object) -> object:
+    if isinstance(value, float) and "e" in repr(value):
+        return f"{Decimal(repr(value)):f}"
     return escape_csv(value) if isinstance(value, str) else value

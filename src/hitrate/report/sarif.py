@@ -101,7 +101,7 @@ def plain_text(text: str) -> dict[str, str]:
 def message(finding: Finding) -> str:
     """Summary, advice and the first line, in one paragraph."""
     sentences = (finding.summary, finding.advice, f"({VOICES[finding.voice]}, {finding.confidence})")
-    return " ".join(one for one in (*sentences, first_line(finding)) if one)
+    return " ".join(one for one in (*sentences, first_line(finding, with_summary=False)) if one)
 
 
 def _properties(finding: Finding) -> dict[str, Any]:

@@ -7,6 +7,7 @@ estimates and marked as such; served tokens are the engine's own figure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from unicodedata import normalize
 
 from msgspec import Struct
 
@@ -41,9 +42,11 @@ def title(report: ExplainReport) -> str:
     return " · ".join(part for part in (*parts, _left_out(report)) if part)
 
 
-def first_line(finding: Finding, *, with_cost: bool = True) -> str:
-    """Which call, where, what changed, what it cost, and the cause."""
-    parts = [_calls_compared(finding), place(finding), change(finding), cost(finding) if with_cost else ""]
+def first_line(finding: Finding, *, with_cost: bool = True, with_summary: bool = True) -> str:
+    """Which call, where, what changed, what it cost, and the cause. A finding on a whole log has no place: there its
+    summary says what it is, where that does not stand beside the line."""
+    said = finding.summary.rstrip(".") if finding.call is None and with_summary else ""
+    parts = [_calls_compared(finding), place(finding), change(finding), said, cost(finding) if with_cost else ""]
     return f"{' · '.join(part for part in parts if part)}: {finding.cause}"
 
 
@@ -67,9 +70,18 @@ def _left_out(report: ExplainReport) -> str:
 
 
 def _calls_compared(finding: Finding) -> str:
-    if finding.call is None:
-        return "all calls"
-    return f"call {finding.call}" + (f" against {finding.against}" if finding.against is not None else "")
+    if finding.call is not None:
+        return f"call {finding.call}" + (f" against {finding.against}" if finding.against is not None else "")
+    if not finding.calls:
+        return "the whole log"
+    if finding.occurrences > MOST_CALLS_NAMED:
+        return f"{_calls(finding.occurrences)}: {_named(finding)}"
+    return f"call{_s(len(finding.calls))} {_named(finding)}"
+
+
+def _named(finding: Finding) -> str:
+    more = ", …" if finding.occurrences > MOST_CALLS_NAMED and finding.calls else ""
+    return ", ".join(map(str, finding.calls[:MOST_CALLS_NAMED])) + more
 
 
 def place(finding: Finding) -> str:
@@ -83,16 +95,27 @@ def place(finding: Finding) -> str:
 def change(finding: Finding, most: int = SIDE_CHARACTERS) -> str:
     """Both sides with what cannot be seen as escapes; "" where neither is known."""
     in_text = finding.offset is not None
-    was, now = (_side(text, most, quoted=in_text) for text in (finding.was, finding.now))
+    forms = in_text and _look_alike(finding.was or "", finding.now or "")
+    was, now = (_side(text, most, quoted=in_text, forms=forms) for text in (finding.was, finding.now))
     if was and now:
         return f"{was} became {now}"
     return f"added {now}" if now else f"removed {was}" if was else ""
 
 
-def _side(text: str | None, most: int, *, quoted: bool) -> str:
+def _look_alike(was: str, now: str) -> bool:
+    """Whether the two sides, which part at their first code point, begin with one letter in two Unicode forms."""
+    first = {normalize("NFC", side[:_LONGEST_LETTER])[:1] for side in (was, now)}
+    return was[:1] != now[:1] and len(first) == 1
+
+
+_LONGEST_LETTER = 8
+"""Code points of a letter with its marks."""
+
+
+def _side(text: str | None, most: int, *, quoted: bool, forms: bool) -> str:
     if not text:
         return ""
-    shown = visible(text[:most], at_end=len(text) <= most) + ("…" if len(text) > most else "")
+    shown = visible(text[:most], forms=forms, at_end=len(text) <= most) + ("…" if len(text) > most else "")
     return f'"{shown}"' if quoted else shown
 
 
@@ -132,7 +155,9 @@ def _told(finding: Finding) -> Iterator[Line]:
         yield Line("place", text)
     if finding.cacheable_chars is not None:
         share = "" if finding.cacheable_share is None else f", {percent(finding.cacheable_share)} % of the later prompt"
-        yield Line("place", f"{count(finding.cacheable_chars)} characters of prompt in front are shared{share}")
+        one = finding.cacheable_chars == 1
+        characters = "1 character" if one else f"{count(finding.cacheable_chars)} characters"
+        yield Line("place", f"{characters} of prompt in front {'is' if one else 'are'} shared{share}")
     if text := _shows_in(finding):
         yield Line("place", text)
     if finding.ruled_out:
@@ -143,11 +168,11 @@ def _told(finding: Finding) -> Iterator[Line]:
 
 def _shows_in(finding: Finding) -> str:
     session = f" of session {finding.session}" if finding.session else ""
+    if finding.call is None:
+        return ""
     if finding.occurrences <= 1:
         return f"shows once{session}" if session else ""
-    named = ", ".join(map(str, finding.calls[:MOST_CALLS_NAMED]))
-    more = ", …" if finding.occurrences > MOST_CALLS_NAMED and named else ""
-    return f"shows in {_calls(finding.occurrences)}{session}" + (f": {named}{more}" if named else "")
+    return f"shows in {_calls(finding.occurrences)}{session}" + (f": {_named(finding)}" if finding.calls else "")
 
 
 class _Stretch(Struct, frozen=True):
@@ -241,7 +266,9 @@ def _lines(report: ExplainReport) -> Iterator[Line]:
     if waterfall.lost_tokens:
         above = "" if waterfall.lost_usd is None else "; the money is what they cost above the price of cached ones"
         yield Line("aggregate", f"in all {_lost(waterfall.lost_tokens, waterfall.lost_usd)}{above}")
-    if waterfall.unpriced_calls:
+    if waterfall.unpriced_calls and _no_price(waterfall):
+        yield Line("note", "no price is known for these calls: name one with --price")
+    elif waterfall.unpriced_calls:
         which = f"{count(waterfall.unpriced_calls)} of {_calls(report.calls)}"
         yield Line("note", f"for {which} not every amount is known: the sums of money leave it out")
     if any(one.label != "served" for one in waterfall.labels):
@@ -251,6 +278,12 @@ def _lines(report: ExplainReport) -> Iterator[Line]:
     yield from (Line("note", text) for text in report.notes)
     yield Line("measurement", f"{report.log}, read as {report.format}: {_read(report)}")
     yield from record_lines(report.log, report.records)
+
+
+def _no_price(waterfall: Waterfall) -> bool:
+    """Tokens that are not reported have no known amount whatever they are priced at; of others it is the price."""
+    told = [one for one in waterfall.labels if one.label != "not reported"]
+    return bool(told) and all(one.usd is None for one in told)
 
 
 def _calls(calls: int) -> str:
