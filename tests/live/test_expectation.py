@@ -57,6 +57,13 @@ def test_calls_at_once_find_nothing_of_each_other_but_share_it():
     assert {one, other} == {Expected(0, 0), Expected(0, 12)}
 
 
+def test_calls_at_once_find_what_is_being_computed_where_the_rule_says_so():
+    calls = [call(number / 1000, "q" * 10, session=str(number)) for number in range(3)]
+    source = RenderedTokens(OpenAIChat(), Letters(), exact=True)
+    found = expectations(calls, source, lambda: BlockChainCache(4), found_while_computed=True)
+    assert found == [Expected(0, 0), Expected(12, 12), Expected(12, 12)]
+
+
 @pytest.mark.parametrize("failed", [{"ttft": None, "total": None}, {"answer": None}])
 def test_calls_without_a_token_have_no_expectation_and_leave_nothing(failed):
     first, second = expected([call(0, "q" * 10, **failed), call(1, "q" * 10)])

@@ -49,6 +49,8 @@ class RuleSet(Struct, frozen=True, kw_only=True):
     source: str
     note: str = ""
     minimum_by_model: Mapping[str, int] = {}
+    found_while_computed: bool = False
+    """Whether calls that come while a prompt is being computed find it already, not only from its first token on."""
 
     @property
     def needs_places(self) -> bool:
@@ -106,7 +108,9 @@ _RULE_SETS = (
         model="block chain",
         parameters={"block_size": 16},
         source="https://github.com/vllm-project/vllm vllm/v1/core/{block_pool,kv_cache_manager}.py, 0.33",
-        note="Full attention. Another --block-size, and larger blocks of hybrid models, are an override.",
+        note="Full attention. Another --block-size, and larger blocks of hybrid models, are an override. A block is "
+        "found from the moment it is scheduled, before it is computed: calls sent at once find each other's prompts.",
+        found_while_computed=True,
     ),
     RuleSet(
         name="sglang-2026-11",

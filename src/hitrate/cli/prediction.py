@@ -136,7 +136,8 @@ def _exact(calls: Sequence[Call], source: TokenSource, rule: RuleSet | None, set
     def cache() -> PrefixCache:
         return make_cache(rule, **settings) if rule is not None else RadixCache()
 
-    expected = expectations(calls, source, cache)
+    at_once = rule is not None and rule.found_while_computed
+    expected = expectations(calls, source, cache, found_while_computed=at_once)
     note = None
     if not source.exact:
         note = "some replies came without token ids and were tokenised again; their turns may be off by a few tokens"
@@ -170,7 +171,9 @@ def _estimated(
             rule = None
     source = _rendered(dialect, rule, exact=False)
     step = _step(rule, settings) or known_step or _common_step(calls) or UNKNOWN_GRANULARITY
-    expected = expectations(calls, source, RadixCache, granularity=step if rule is not None else 1)
+    at_once = rule is not None and rule.found_while_computed
+    step_of_rule = step if rule is not None else 1
+    expected = expectations(calls, source, RadixCache, granularity=step_of_rule, found_while_computed=at_once)
     minimum = _minimum(rule, settings)
     if minimum:
         expected = [

@@ -77,16 +77,23 @@ class RenderedTokens:
 
 
 def expectations(
-    calls: Sequence[Call], source: TokenSource, make_cache: Callable[[], PrefixCache], granularity: int = 1
+    calls: Sequence[Call],
+    source: TokenSource,
+    make_cache: Callable[[], PrefixCache],
+    granularity: int = 1,
+    *,
+    found_while_computed: bool = False,
 ) -> list[Expected]:
     """One per call, in the order given. Calls without timing or answer get none.
 
     Where the tokens stand in for the engine's own (`source.stands_in`), places in a prompt are carried over to the
     engine's count by what it reported for this prompt and for the session's prompt before, where this one starts with
-    that; the expectation is then rounded down to `granularity`.
+    that; the expectation is then rounded down to `granularity`. `found_while_computed` is a fact of the rule, see
+    `RuleSet`.
     """
     timed = [_timed(call, source) for call in calls]
-    expected = expected_cached_tokens(timed, make_cache(), simultaneous_s=SIMULTANEOUS_S)
+    seen = [_found_at_once(one) for one in timed] if found_while_computed else timed
+    expected = expected_cached_tokens(seen, make_cache(), simultaneous_s=SIMULTANEOUS_S)
     shared = expected_cached_tokens([_as_plain_tokens(one) for one in timed], RadixCache())
     if not source.stands_in:
         return [Expected(cached, best) for cached, best in zip(expected, shared, strict=True)]
@@ -151,6 +158,10 @@ def _timed(call: Call, source: TokenSource) -> TimedCall:
     )
 
 
+def _found_at_once(call: TimedCall) -> TimedCall:
+    return call._replace(first_token=None if call.first_token is None else call.sent)
+
+
 def _as_plain_tokens(call: TimedCall) -> TimedCall:
     """The call as a cache sees it that needs no places and is written at once."""
-    return call._replace(first_token=None if call.first_token is None else call.sent, places={})
+    return _found_at_once(call)._replace(places={})
