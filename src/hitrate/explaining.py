@@ -25,6 +25,7 @@ from hitrate.logs.answered import host_of
 from hitrate.logs.archive import BodyArchive
 from hitrate.logs.interface import OwnRules
 from hitrate.targets.dialects import dialect as dialect_named
+from hitrate.targets.dialects.rendered_parts import pieced
 from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
 from hitrate.targets.facts_for import facts_for, has_timings
 from hitrate.targets.stray_marks import stray_marks
@@ -224,8 +225,14 @@ def canonical_of(body: bytes, dialect: str) -> CanonicalPrompt:
     return dialect_named(_WIRES.get(dialect, dialect)).canonical(body)
 
 
+def pieces_of(body: bytes, dialect: str) -> CanonicalPrompt:
+    """The same with a prompt that was rendered before it was sent cut at its turns."""
+    found = canonical_of(body, dialect)
+    return pieced(found) if _WIRES.get(dialect, dialect) == "llamacpp-completion" else found
+
+
 class _Prompts:
-    """`canonical_of` that keeps the prompts last read: a conversation that breaks once breaks again and again, and each
+    """`pieces_of` that keeps the prompts last read: a conversation that breaks once breaks again and again, and each
     of its calls is compared with the one before it."""
 
     def __init__(self) -> None:
@@ -236,7 +243,7 @@ class _Prompts:
         key = (body, dialect)
         found = self._read.pop(key, None)
         if found is None:
-            found = canonical_of(body, dialect)
+            found = pieces_of(body, dialect)
             self._bytes += len(body)
         self._read[key] = found
         while self._bytes > _PROMPT_BYTES and len(self._read) > 2:

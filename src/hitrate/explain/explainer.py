@@ -18,17 +18,17 @@ from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding, SessionWat
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Marker, Sketch
-from hitrate.explain.account import ODD_CHARACTERS, ODD_TOKENS, Account, is_near, tokens_of
+from hitrate.explain.account import ODD_CHARACTERS, ODD_TOKENS, Account, tokens_of
 from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
 from hitrate.explain.diff import Comparison, compare
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
 from hitrate.explain.grouping import Findings
-from hitrate.explain.kept import kept_behind
 from hitrate.explain.labels import LABEL_OF, label_tokens
 from hitrate.explain.ledger import Ledger
 from hitrate.explain.pairing import Pairing
+from hitrate.explain.rendered import behind, is_near, kept_behind
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import seen_of
 from hitrate.explain.signs import USUAL_LIFETIME_S, gap_s, noise_of
@@ -260,11 +260,11 @@ class Explainer:
                 return None
             divergence = comparison.divergence
             kept = max(kept, pair.kept_characters if pair.relation in _BREAKS else 0)
-            far = kept + divergence.same_end <= ODD_CHARACTERS or not is_near(comparison, divergence)
+            far = behind(divergence, kept) <= ODD_CHARACTERS or not is_near(comparison, divergence, kept)
             if pair.relation not in _BREAKS and far:
                 return None
         reusable = max(account.reusable_tokens, tokens_of(None, seen, share=divergence.cacheable_share))
-        kept_tokens = tokens_of(None, seen, share=(kept + divergence.same_end) / max(1, seen.characters))
+        kept_tokens = tokens_of(None, seen, share=behind(divergence, kept) / max(1, seen.characters))
         account = Account(reusable, min(kept_tokens, (seen.usage.prompt_tokens or kept_tokens) - reusable))
         if account.served_past(seen):
             return None

@@ -358,7 +358,8 @@ class Pairing:
         compacted = any(happening.kind == "compaction" for happening in seen.happenings)
         if not (compacted or prompt.has_replies(prompt.head)):
             return None
-        for conversation in dict.fromkeys((*newest, *self._heads.same(prompt))):
+        near = [known.conversations[call] for call in self._like_headed(prompt)]
+        for conversation in dict.fromkeys((*newest, *self._heads.same(prompt), *near)):
             tip = known.tip(conversation)
             if tip is None or known.apart(tip.call, seen.session) or not heads_alike(prompt, tip.prompt):
                 continue

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from hitrate.targets.dialects import dialect
+from hitrate.targets.dialects.rendered_parts import pieced
 from hitrate.targets.dialects.sketch import Sketcher
 
 CHATML = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
@@ -20,19 +22,20 @@ def parts(prompt, name="llamacpp-completion", member="prompt"):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (CHATML, [("system", 19), ("system", 37), ("user", 35)]),
-        (CHATML + "Hello<|im_end|>\n", [("system", 19), ("system", 37), ("user", 35), ("assistant", 16)]),
-        (LLAMA, [("user", 59), ("user", 59)]),
+        (CHATML, [("system", 56), ("user", 35)]),
+        (CHATML + "Hello<|im_end|>\n", [("system", 56), ("user", 35), ("assistant", 16)]),
+        (LLAMA, [("user", 118)]),
         (
             "<bos><start_of_turn>user\nHi<end_of_turn>\n<start_of_turn>model\nYo",
-            [("user", 25), ("user", 37), ("assistant", 2)],
+            [("user", 62), ("assistant", 2)],
         ),
         (
             "<s>[INST] Hi [/INST] Yo</s>[INST] More [/INST]",
-            [("user", 9), ("user", 11), ("assistant", 13), ("user", 13)],
+            [("user", 20), ("assistant", 13), ("user", 13)],
         ),
-        ("<｜begin▁of▁sentence｜>Be brief.<｜User｜>Hi<｜Assistant｜>", [("user", 38), ("user", 15)]),
-        ("<|user|>\nHi<|end|>\n<|assistant|>\n", [("user", 9), ("user", 24)]),
+        ("<｜begin▁of▁sentence｜>Be brief.<｜User｜>Hi<｜Assistant｜>", [("system", 38), ("user", 15)]),
+        ("<|user|>\nHi<|end|>\n<|assistant|>\n", [("user", 33)]),
+        ("<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi [/INST] Yo", [("system", 38), ("user", 10), ("assistant", 3)]),
         ("", []),
         ("x" * 1100, [("user", 512), ("user", 512), ("user", 76)]),
     ],
@@ -62,3 +65,29 @@ def test_pictures_are_parts():
     found = parts({"prompt_string": "a <__media__> b", "multimodal_data": ["aGk=", "aGo="]})
     assert [part.kind for part in found] == ["user", "image", "image"]
     assert found[1].digest != found[2].digest
+
+
+@pytest.mark.parametrize(
+    ("prompt", "segments"),
+    [
+        ("plain", [("user", "/prompt", "plain")]),
+        (
+            CHATML,
+            [("system", "/prompt", CHATML[:56]), ("user", "/prompt", CHATML[56:])],
+        ),
+        (["a", "b", 1], [("user", "/prompt/0", "a"), ("user", "/prompt/1", "b"), ("user", "/prompt/2", "1 ")]),
+        (
+            {"prompt_string": CHATML[:60], "multimodal_data": ["aGk="]},
+            [
+                ("system", "/prompt/prompt_string", CHATML[:56]),
+                ("user", "/prompt/prompt_string", CHATML[56:60]),
+                ("image", "/prompt/multimodal_data/0", ""),
+            ],
+        ),
+    ],
+)
+def test_a_prompt_in_pieces_shows_whose_turn_it_is(prompt, segments):
+    whole = dialect("llamacpp-completion").canonical(json.dumps({"prompt": prompt}).encode())
+    found = pieced(whole).segments
+    assert [(one.kind, one.pointer, "" if one.kind == "image" else one.text) for one in found] == segments
+    assert {(one.start, one.end) for one in found} == {(one.start, one.end) for one in whole.segments}

@@ -83,7 +83,9 @@ class Unit:
         """Code points in front of a piece of this unit; all of them for None."""
         if piece is None:
             return self.characters
-        return sum(one.characters for one in self.pieces[: self.pieces.index(piece)])
+        # Pieces of a rendered prompt have one place; what is in front of the piece there is counted with the place.
+        before = self.pieces[: self.pieces.index(piece)]
+        return sum(one.characters for one in before if one.pointer != piece.pointer)
 
     def place_pieces(self) -> None:
         """Give every piece its path."""

@@ -2,13 +2,16 @@
 pieces of a fixed size, token ids likewise.
 
 A part ends behind the header of the next turn, not in front of it. So the prompt of a next turn, which goes on behind
-the opening of the answer, has all parts of the one before.
+the opening of the answer, has all parts of the one before. The header of the first turn is part of its text, since all
+prompts of a template begin with one.
 """
 
 from __future__ import annotations
 
 import re
 from itertools import groupby
+
+from msgspec.structs import replace
 
 from hitrate.core.prompt import CanonicalPrompt, Part
 from hitrate.targets.dialects.prompt_parts import text_part
@@ -27,14 +30,20 @@ _HEADER = re.compile(
     r"|<\|(?P<plain>system|user|assistant|observation|tool)\|>\n?"
     r"|<\uff5c(?P<deepseek>User|Assistant)\uff5c>"
     r"|<\|START_OF_TURN_TOKEN\|><\|(?P<command>\w+?)_TOKEN\|>"
+    r"|\[INST\]\s*<<(?P<llama2>SYS)>>\n?|<<(?P<llama2_end>/SYS)>>\s*"
     r"|\[(?P<mistral>/?INST|/?SYSTEM_PROMPT)\]"
 )
-"""Headers of turns: ChatML; Llama 3 and 4; Gemma; gpt-oss; Phi, Zephyr and GLM; DeepSeek; Command; Mistral."""
+"""Headers of turns: ChatML; Llama 3 and 4; Gemma; gpt-oss; Phi, Zephyr and GLM; DeepSeek; Command; Llama 2;
+Mistral."""
+
+_OPENING = re.compile(r"\s*(?:(?:<[^<>\s]{1,40}>|\[gMASK\])\s*)*")
+"""What a template prints in front of the first turn: the token that begins a sequence."""
 
 _ROLES = {
     "system": "system",
     "developer": "system",
     "system_prompt": "system",
+    "sys": "system",
     "assistant": "assistant",
     "model": "assistant",
     "chatbot": "assistant",
@@ -66,6 +75,17 @@ def rendered_pieces(prompt: CanonicalPrompt) -> list[tuple[str, str]]:
     return pieces
 
 
+def pieced(prompt: CanonicalPrompt) -> CanonicalPrompt:
+    """The prompt with a segment for each piece of its text, at the place of the whole text: so it shows whose turn a
+    difference is in. A prompt of several texts stays as it is."""
+    texts = [segment for segment in prompt.segments if segment.kind != "image"]
+    if len(texts) != 1 or prompt.segments[0] is not texts[0]:
+        return prompt
+    whole = texts[0]
+    pieces = [replace(whole, kind=kind, text=text) for kind, text in rendered_pieces(prompt) if kind != "image"]
+    return replace(prompt, segments=(*pieces, *prompt.segments[1:]))
+
+
 def _turns(text: str) -> list[tuple[str, str]]:
     """Pieces of the text, which join to it, each with the kind of what it holds."""
     pieces: list[tuple[str, str]] = []
@@ -74,8 +94,10 @@ def _turns(text: str) -> list[tuple[str, str]]:
     for header in _HEADER.finditer(text):
         name = next(filter(None, header.groups()), "").lower()
         following = _ROLES.get(name, "user")
-        pieces.append((kind or following, text[start : header.end()]))
-        start, kind = header.end(), following
+        if kind is not None or not _OPENING.fullmatch(text, 0, header.start()):  # else it is the first turn's
+            pieces.append((kind or "system", text[start : header.end()]))
+            start = header.end()
+        kind = following
     if kind is None:
         return [("user", text[place : place + PIECE_CHARACTERS]) for place in range(0, len(text), PIECE_CHARACTERS)]
     if start < len(text):
