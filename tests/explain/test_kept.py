@@ -40,6 +40,12 @@ LONG = "Answer in one short sentence, and name the depot. " * 3
             2 * 108 + len(f"It is 9:1. {LONG}"),
             id="and a clock behind",
         ),
+        pytest.param(
+            chat(tools=[tool("a", x={}, y={}), tool("b")]),
+            chat(tools=[tool("a", y={}, x={}), tool("b")]),
+            108 + 121,
+            id="members of a schema in another order",
+        ),
         pytest.param(chat(system("A"), LONG), chat(system("B"), LONG.lower()), 0, id="another text behind"),
         pytest.param(chat(system(f"A {LONG}")), chat(system(f"B {LONG}")), 0, id="where they part"),
     ],

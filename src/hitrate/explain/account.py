@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hitrate.core.prompt import CanonicalPrompt
 from hitrate.explain.diff import Comparison
-from hitrate.explain.evidence import Divergence, Seen
+from hitrate.explain.evidence import Divergence, Facts, Pair, Seen
+from hitrate.explain.kept import share_in_common, tools_in_common
 
 SERVED_PAST = 0.5
 """A change in front of text of which more than this share was served is no change of the prompt: the engine does not
@@ -19,6 +21,15 @@ ODD_TOKENS = 16
 
 ODD_CHARACTERS = 4 * ODD_TOKENS
 """Text behind a change on top of another conversation that is not worth a word."""
+
+WHOLE = frozenset({"append", "repeat"})
+"""Relations of a prompt that has all of the earlier one in front."""
+
+SAME_TOOLS = 0.6
+"""Of the tools, by name, that two conversations share for them to be of one agent: a helper with a few of another's
+tools is an agent of its own."""
+
+_SAME_VALUES = ("json order", "json text", "list order", "white space")
 
 NEAR_SHARE = 0.6
 """Of the shorter one, that two conversations' first prompts have in common around what differs on top, for one of them
@@ -66,3 +77,37 @@ def is_near(comparison: Comparison, divergence: Divergence) -> bool:
         return False
     shorter = min(comparison.before_characters, comparison.now_characters)
     return divergence.cacheable_chars + divergence.same_end >= NEAR_SHARE * shorter
+
+
+def differs_in_tools(prompts: tuple[CanonicalPrompt, CanonicalPrompt], divergence: Divergence) -> bool:
+    """Whether the first prompts of two conversations are those of one agent but for its tools, of which some moved,
+    changed, came or went, or but for how its response schema was written."""
+    if divergence.kind == "tools":
+        may_be = tools_in_common(*prompts) >= SAME_TOOLS
+    else:
+        may_be = divergence.kind == "schema" and divergence.change in _SAME_VALUES
+    return may_be and share_in_common(*prompts) >= NEAR_SHARE
+
+
+def is_suspect(seen: Seen, pair: Pair, before: Seen | None, account: Account, facts: Facts) -> bool:
+    """Whether a call may have lost something: cheap, and rather too often yes than no. The causes look closer."""
+    if not seen.answered:
+        return bool(seen.marks)
+    if seen.usage.cached_tokens is None and facts.omits_zero:
+        return True
+    if facts.most_marks is not None and len(seen.marks) > facts.most_marks:
+        return True
+    if before is None:
+        return False
+    lost = account.lost(seen)
+    if lost is None:
+        return before.key != seen.key or before.others != seen.others or facts.requires_marks
+    if lost > ODD_TOKENS and not _is_rounding(seen, pair, lost, facts):
+        return True
+    return facts.requires_marks and (not seen.marks or seen.marks[-1].characters < before.characters)
+
+
+def _is_rounding(seen: Seen, pair: Pair, lost: int, facts: Facts) -> bool:
+    """Whether a call was served all whole steps of what it could be: by far the most usual call."""
+    served = bool(seen.usage.cached_tokens) and not seen.marks
+    return served and lost < facts.granularity and pair.relation in WHOLE

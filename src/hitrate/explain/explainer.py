@@ -18,12 +18,13 @@ from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding, SessionWat
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Marker, Sketch
-from hitrate.explain.account import ODD_CHARACTERS, ODD_TOKENS, Account, tokens_of
+from hitrate.explain.account import ODD_CHARACTERS, WHOLE, Account, differs_in_tools, is_suspect, tokens_of
 from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
 from hitrate.explain.diff import Comparison, compare
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
+from hitrate.explain.further import further_change, shared_out
 from hitrate.explain.grouping import Findings
 from hitrate.explain.labels import LABEL_OF, label_tokens
 from hitrate.explain.ledger import Ledger
@@ -40,7 +41,6 @@ _WINDOW = 256
 
 _BREAKS = frozenset({"rewrite", "summary"})
 _APART = frozenset({"first", "side"})
-_WHOLE = frozenset({"append", "repeat"})
 _SAME_CONVERSATION = frozenset({"append", "repeat", "rewind", "branch", "rewrite", "summary"})
 
 
@@ -84,6 +84,14 @@ class _Blame(NamedTuple):
     recognised: Recognised
     divergence: Divergence | None
     against: int | None
+    further: _Further | None = None
+
+
+class _Further(NamedTuple):
+    """Another change behind the one that is blamed, and the tokens behind both."""
+
+    blame: _Blame
+    tokens: int
 
 
 class Explainer:
@@ -119,11 +127,11 @@ class Explainer:
         broken = self._broken(seen, pair, account) if pair.relation in _BREAKS or pair.near is not None else None
         if broken is not None:
             self._settle(seen, pair, *broken)
-        elif self._is_suspect(seen, pair, account):
+        elif is_suspect(seen, pair, self._before(pair), account, self._sources.facts(seen)):
             self._suspected[seen.index] = account
         else:
             self._settle(seen, pair, account, None)
-        return Judged(seen, self._prices[seen.index], pair.against is not None and pair.relation in _WHOLE)
+        return Judged(seen, self._prices[seen.index], pair.against is not None and pair.relation in WHOLE)
 
     def leave_out(self, call: Call) -> Judged:
         """Count a call whose body cannot be read: its tokens are all new, as far as anyone can tell."""
@@ -201,6 +209,9 @@ class Explainer:
         assert pair is not None
         return pair
 
+    def _before(self, pair: Pair) -> Seen | None:
+        return None if pair.against is None else self._seen[pair.against]
+
     def _account(self, seen: Seen, pair: Pair) -> Account:
         if pair.relation in _APART or pair.best is None:
             return Account(0)
@@ -212,37 +223,12 @@ class Explainer:
     def _under_same_key(self, seen: Seen, pair: Pair) -> Seen | None:
         """The newest earlier prompt in this one's front that was sent with the same model and settings: after a switch
         and back, what was added meanwhile is new to the old key."""
-        while pair.against is not None and pair.relation in _WHOLE:
+        while pair.against is not None and pair.relation in WHOLE:
             before = self._seen[pair.against]
             if before.answered and before.key == seen.key:
                 return before
             pair = self._pair(before.index)
         return None
-
-    def _is_suspect(self, seen: Seen, pair: Pair, account: Account) -> bool:
-        """Cheap, and rather too often yes than no: the causes look closer."""
-        if not seen.answered:
-            return bool(seen.marks)
-        facts = self._sources.facts(seen)
-        if seen.usage.cached_tokens is None and facts.omits_zero:
-            return True
-        if facts.most_marks is not None and len(seen.marks) > facts.most_marks:
-            return True
-        if pair.against is None:
-            return False
-        before = self._seen[pair.against]
-        lost = account.lost(seen)
-        if lost is None:
-            return before.key != seen.key or before.others != seen.others or facts.requires_marks
-        if lost > ODD_TOKENS and not self._is_rounding(seen, pair, lost, facts):
-            return True
-        return facts.requires_marks and (not seen.marks or seen.marks[-1].characters < before.characters)
-
-    @staticmethod
-    def _is_rounding(seen: Seen, pair: Pair, lost: int, facts: Facts) -> bool:
-        """Whether a call was served all whole steps of what it could be: by far the most usual call."""
-        served = bool(seen.usage.cached_tokens) and not seen.marks
-        return served and lost < facts.granularity and pair.relation in _WHOLE
 
     def _broken(self, seen: Seen, pair: Pair, account: Account) -> tuple[Account, _Blame] | None:
         """The cause of a change in the text; None where both prompts render alike, or the engine served past it."""
@@ -255,12 +241,14 @@ class Explainer:
         if again is not None:
             divergence, kept = again.divergence_of(seen), pair.kept_characters
         else:
-            comparison, kept = self._compared(before, seen, bodies)
+            comparison, kept, prompts = self._compared(before, seen, bodies)
             if comparison.divergence is None:
                 return None
             divergence = comparison.divergence
             kept = max(kept, pair.kept_characters if pair.relation in _BREAKS else 0)
-            far = behind(divergence, kept) <= ODD_CHARACTERS or not is_near(comparison, divergence, kept)
+            far = behind(divergence, kept) <= ODD_CHARACTERS or not (
+                is_near(comparison, divergence, kept) or differs_in_tools(prompts, divergence)
+            )
             if pair.relation not in _BREAKS and far:
                 return None
         reusable = max(account.reusable_tokens, tokens_of(None, seen, share=divergence.cacheable_share))
@@ -274,14 +262,25 @@ class Explainer:
         if blame is None:
             return None
         self._breaks[seen.conversation].append(divergence)
-        self._repeats.note(seen, pair, bodies, blame.cause, blame.recognised, divergence, kept)
-        return account, blame
+        further = further_change(
+            prompts, bodies, divergence, lambda body: self._sources.canonical(body, before.dialect)
+        )
+        if further is None:
+            self._repeats.note(seen, pair, bodies, blame.cause, blame.recognised, divergence, kept)
+            return account, blame
+        evidence = self._evidence(seen, pair, account, before=before, divergence=further.divergence)
+        second = self._first(TEXT_CAUSES, evidence)
+        self._breaks[seen.conversation].append(further.divergence)
+        tokens = tokens_of(None, seen, share=further.kept_characters / max(1, seen.characters))
+        return account, blame if second is None else blame._replace(further=_Further(second, tokens))
 
-    def _compared(self, before: Seen, seen: Seen, bodies: tuple[bytes, bytes]) -> tuple[Comparison, int]:
-        """Where they part, and the code points of whole segments behind it that both have."""
+    def _compared(
+        self, before: Seen, seen: Seen, bodies: tuple[bytes, bytes]
+    ) -> tuple[Comparison, int, tuple[CanonicalPrompt, CanonicalPrompt]]:
+        """Where they part, the code points of whole segments behind it that both have, and both prompts."""
         was, now = bodies
         prompts = self._sources.canonical(was, before.dialect), self._sources.canonical(now, seen.dialect)
-        return compare(*prompts, was, now), kept_behind(*prompts)
+        return compare(*prompts, was, now), kept_behind(*prompts), prompts
 
     def _evidence(
         self,
@@ -292,8 +291,8 @@ class Explainer:
         before: Seen | None = None,
         divergence: Divergence | None = None,
     ) -> Evidence:
-        if before is None and pair.against is not None:
-            before = self._seen[pair.against]
+        if before is None:
+            before = self._before(pair)
         own = self._conversations[seen.conversation]
         place = bisect_left(own, seen.index)
         return Evidence(
@@ -319,10 +318,15 @@ class Explainer:
         return None
 
     def _settle(self, seen: Seen, pair: Pair, account: Account, blame: _Blame | None) -> None:
-        """Label the call's tokens and count its finding in."""
+        """Label the call's tokens and count its findings in."""
         paid = self._label(seen, pair, account, blame)
-        if blame is None:
-            return
+        if blame is not None:
+            self._count_in(seen, pair, blame, paid)
+        if blame is not None and blame.further is not None:
+            second = blame.further.blame
+            self._count_in(seen, pair, second, paid if second.cause is not blame.cause else ())
+
+    def _count_in(self, seen: Seen, pair: Pair, blame: _Blame, paid: Sequence[Paid]) -> None:
         lost = [one for one in paid if one.cause == blame.cause.name and is_lost(one.label, one.cause)]
         amounts = [one.above_cached_usd for one in lost if one.above_cached_usd is not None]
         self._findings.add(
@@ -361,6 +365,8 @@ class Explainer:
             rounding_tokens=rounding,
             minimum_tokens=facts.minimum_tokens,
         )
+        if blame is not None and blame.further is not None and blame.further.blame.cause is not blame.cause:
+            labels = shared_out(labels, blame.cause.name, blame.further.blame.cause.name, blame.further.tokens)
         price = self._prices[seen.index]
         return self._waterfalls.add(seen.index, seen.usage, labels, price=price, session=self._session(seen))
 

@@ -16,6 +16,8 @@ _MOSTLY = 0.5
 _LEAST = 64
 """Code points of ends that are worth counting: an id or a short word has the same ones by chance."""
 
+_JSON = ("tools", "schema")
+
 _Text = tuple[str, str]
 """Kind and text of a segment."""
 
@@ -26,14 +28,17 @@ def kept_behind(before: CanonicalPrompt, now: CanonicalPrompt) -> int:
 
     Segments are finer than the parts of a sketch: the text of a tool's result is the same when its id is not.
     """
-    was, is_now = _texts(before), _texts(now)
-    front = next((place for place, (one, other) in enumerate(zip(was, is_now, strict=False)) if one != other), len(was))
-    return _in_both(was[front:], is_now[front:], parting=True)
+    pairs = enumerate(zip(before.segments, now.segments, strict=False))
+    front = next(
+        (place for place, (one, other) in pairs if (one.kind, one.text) != (other.kind, other.text)),
+        len(before.segments),
+    )
+    return _in_both(_texts(before.segments[front:]), _texts(now.segments[front:]), parting=True)
 
 
 def share_in_common(before: CanonicalPrompt, now: CanonicalPrompt) -> float:
     """Of the shorter prompt's code points, those that stand in both."""
-    was, is_now = _texts(before), _texts(now)
+    was, is_now = _texts(before.segments), _texts(now.segments)
     shorter = min(sum(len(text) for _, text in side) for side in (was, is_now))
     return _in_both(was, is_now) / shorter if shorter else 0.0
 
@@ -54,8 +59,16 @@ def _tool_name(segment: Segment) -> str:
         return ""
 
 
-def _texts(prompt: CanonicalPrompt) -> list[_Text]:
-    return [(segment.kind, segment.text) for segment in prompt.segments]
+def _texts(segments: Iterable[Segment]) -> list[_Text]:
+    """Tools and schemas with their members in one order, since that alone may have changed."""
+    return [(one.kind, _sorted(one.text) if one.kind in _JSON else one.text) for one in segments]
+
+
+def _sorted(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _in_both(was: Sequence[_Text], now: Sequence[_Text], parting: bool = False) -> int:
@@ -78,7 +91,7 @@ def _left_over(texts: Iterable[_Text], both: Counter[_Text]) -> dict[str, list[s
     for one in texts:
         if taken[one] > 0:
             taken[one] -= 1
-        elif one[0] not in ("tools", "schema"):  # these look alike by their JSON
+        elif one[0] not in _JSON:  # these look alike by their punctuation
             left[one[0]].append(one[1])
     return left
 

@@ -1,0 +1,82 @@
+"""A second change in front of the messages, behind the one where two prompts part: tools in another order, say, and a
+clock in the system prompt. Who mends the first alone gains no more than what stands between the two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hitrate.core.prompt import CanonicalPrompt
+from hitrate.explain.diff import compare
+from hitrate.explain.evidence import Divergence
+from hitrate.explain.kept import kept_behind
+from hitrate.explain.labels import Labelled
+
+_HEAD = ("tools", "schema", "system")
+"""In the order in which they are rendered."""
+
+
+class Further(NamedTuple):
+    divergence: Divergence
+    kept_characters: int
+    """Code points behind it that both prompts have."""
+
+
+def further_change(
+    prompts: tuple[CanonicalPrompt, CanonicalPrompt],
+    bodies: tuple[bytes, bytes],
+    divergence: Divergence,
+    read: Callable[[bytes], CanonicalPrompt],
+) -> Further | None:
+    """The next change in front of the messages behind `divergence`, as if that one were not there: `prompts` and
+    `bodies` are the earlier one and the later one, `read` makes a prompt of the earlier kind. None where there is none.
+    """
+    before, now = prompts
+    if divergence.kind not in _HEAD or _rest_of_head(before, divergence.kind) == _rest_of_head(now, divergence.kind):
+        return None
+    body = _aligned(*bodies, divergence.pointer)
+    if body is None:
+        return None
+    try:
+        aligned = read(body)
+    except ValueError:
+        return None
+    found = compare(aligned, now, body, bodies[1]).divergence
+    if found is None or found.kind not in _HEAD or found.kind == divergence.kind:
+        return None
+    return Further(found, kept_behind(aligned, now) + found.same_end)
+
+
+def shared_out(labels: Sequence[Labelled], cause: str, further: str, tokens: int) -> tuple[Labelled, ...]:
+    """Labels of which up to `tokens` that `cause` lost behind a break are lost by the `further` one, too, and count
+    there. The tokens add up as before."""
+    shared: list[Labelled] = []
+    for one in labels:
+        if (one.label, one.cause) == ("behind a break", cause):
+            behind = min(tokens, one.tokens)
+            parts = one._replace(tokens=one.tokens - behind), one._replace(cause=further, tokens=behind)
+            shared += (part for part in parts if part.tokens)
+        else:
+            shared.append(one)
+    return tuple(shared)
+
+
+def _rest_of_head(prompt: CanonicalPrompt, kind: str) -> list[tuple[str, str]]:
+    return [(one.kind, one.text) for one in prompt.segments if one.kind in _HEAD and one.kind != kind]
+
+
+def _aligned(was: bytes, now: bytes, pointer: str) -> bytes | None:
+    """The earlier body with the later one's tools or schema: whatever member of the request `pointer` lies in."""
+    member = pointer[1:].partition("/")[0].replace("~1", "/").replace("~0", "~")
+    try:
+        old, new = json.loads(was), json.loads(now)
+        if not (isinstance(old, dict) and isinstance(new, dict)) or member in ("messages", "input", "contents"):
+            return None
+        old.pop(member, None)
+        if member in new:
+            old[member] = new[member]
+        return json.dumps(old).encode()
+    except (ValueError, RecursionError):
+        return None
