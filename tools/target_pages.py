@@ -135,5 +135,20 @@ def _measured(name: str, found: Mapping[str, Any], table: Table) -> Iterator[str
             for run in found["measured"]
         ),
     )
+    if "probe" in found:
+        yield from _probed(found["probe"], table)
     yield "## Differences and limits"
     yield "\n".join(f"- {text}" for text in found["differences"])
+
+
+def _probed(probe: Mapping[str, Any], table: Table) -> Iterator[str]:
+    yield "## Probed: documented beside measured"
+    yield (
+        f"`{probe['how']}` on {probe['date']}, {probe['calls']:,} calls, on {probe['what']}. "
+        "[What the questions are](../guides/probing.md#the-questions)"
+    )
+    members = ("of", "measured", "sure", "documented", "agreement")
+    yield table(
+        ("probe", "of", "measured", "how sure", "documented", "agreement"),
+        ((f"`{answer['probe']}`", *(answer.get(member) for member in members)) for answer in probe["answers"]),
+    )

@@ -25,7 +25,6 @@ def vllm_command(machine: Machine, *, model: str | None, port: int, python: Path
         flags += ["--served-model-name", MODEL_NAME]
     # The developer mode has POST /reset_prefix_cache.
     environment = {"VLLM_SERVER_DEV_MODE": "1"} | ({"HF_HUB_OFFLINE": "1"} if model is None else {})
-    settings = {}
     if machine.accelerator is None:
         threads = max(1, (os.cpu_count() or 1) // 2)
         environment |= {
@@ -35,7 +34,6 @@ def vllm_command(machine: Machine, *, model: str | None, port: int, python: Path
         }
         flags += ["--max-model-len", str(CPU_CONTEXT), "--max-num-seqs", "8", "--enforce-eager"]
         flags += ["--block-size", str(CPU_BLOCK_SIZE)]
-        settings = {"block_size": CPU_BLOCK_SIZE}
         if not machine.has_avx512:
             # The narrow types are computed with AVX-512.
             flags += ["--dtype", "float32"]
@@ -51,5 +49,4 @@ def vllm_command(machine: Machine, *, model: str | None, port: int, python: Path
         environment=environment,
         why_not=None if tool else f"the command vllm is not installed {where_looked(python)}",
         install=f"pip install {wheel}, best in an environment of its own, named with --python",
-        rule_settings=settings,
     )
