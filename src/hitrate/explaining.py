@@ -6,8 +6,10 @@ file for the bodies of earlier calls.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from hitrate.caches.rules import describe
@@ -28,7 +30,6 @@ from hitrate.targets.dialects import dialect as dialect_named
 from hitrate.targets.dialects.rendered_parts import pieced
 from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
 from hitrate.targets.facts_for import facts_for, has_timings
-from hitrate.targets.stray_marks import stray_marks
 
 PriceOf = Callable[[Call], Price | None]
 
@@ -49,11 +50,23 @@ class Source(Protocol):
 def explain_log(source: Source, quote: Callable[[Call], Any] | None = None) -> ExplainReport:
     """What the calls of `source` lost, where, and why. `quote` gives a call's `Quote`, or anything else where it has no
     price."""
-    with BodyArchive() as archive:
+    with BodyArchive() as archive, _collecting_seldom():
         reader = _Reader(source, archive, quote)
         for call in source:
             reader.add(call)
         return reader.report()
+
+
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """With cycles of objects looked for a hundred times less often. What is kept of calls has none, and there is ever
+    more of it to look through."""
+    before = gc.get_threshold()
+    gc.set_threshold(100 * before[0], *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def explain_bodies(bodies: Iterable[Mapping[str, Any] | bytes | str], dialect: str | None = None) -> ExplainReport:
@@ -118,7 +131,6 @@ class _Reader:
                 canonical=self._prompts,
                 texts=self._texts,
                 host=host_of,
-                stray_marks=_stray_marks,
                 body=self._body,
                 facts=self._facts_of,
                 price=self._price,
@@ -251,10 +263,6 @@ class _Prompts:
             del self._read[oldest]
             self._bytes -= len(oldest[0])
         return found
-
-
-def _stray_marks(call: Call) -> tuple[str, ...]:
-    return stray_marks(call.body, _WIRES.get(call.dialect, call.dialect))
 
 
 _WIRES = {"tokens": "llamacpp-completion", "llama.cpp-completion": "llamacpp-completion", "gemini": "gemini-generate"}

@@ -15,11 +15,15 @@ MOST = 64
 
 MOST_BYTES = 6 << 20
 
+_START = 128
+"""Bytes at the start of an array by which those that it could go on are found; shorter ones are found by none."""
+
 
 class _Array(Generic[V]):
-    __slots__ = ("text", "value")
+    __slots__ = ("start", "text", "value")
 
     def __init__(self, text: bytes, value: V) -> None:
+        self.start = text[:_START] if len(text) >= _START else b""
         self.text = text
         """Up to the end of the last element."""
         self.value = value
@@ -31,7 +35,9 @@ class Grown(Generic[V]):
     def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
         self._most = most
         self._most_bytes = most_bytes
-        self._arrays: list[_Array[V]] = []
+        self._arrays: dict[_Array[V], None] = {}
+        """The one kept last at the end."""
+        self._by_start: dict[bytes, list[_Array[V]]] = {}
         self._bytes = 0
         self._found: _Array[V] | None = None
 
@@ -42,27 +48,37 @@ class Grown(Generic[V]):
         be an array.
         """
         self._found = None
-        for array in reversed(self._arrays):
-            if data.startswith(array.text, start):
-                rest = data[start + len(array.text) : end].lstrip()
-                if rest == b"]":
-                    self._found = array
-                    return array.value, b"[]"
-                if rest.startswith(b",") and not rest[1:].lstrip().startswith(b"]"):
-                    self._found = array
-                    return array.value, b"[" + rest[1:]
+        for key in (data[start : start + _START], b""):
+            for array in reversed(self._by_start.get(key, ())):
+                if data.startswith(array.text, start):
+                    rest = data[start + len(array.text) : end].lstrip()
+                    if rest == b"]":
+                        self._found = array
+                        return array.value, b"[]"
+                    if rest.startswith(b",") and not rest[1:].lstrip().startswith(b"]"):
+                        self._found = array
+                        return array.value, b"[" + rest[1:]
         return None
 
     def keep(self, data: bytes, start: int, end: int, value: V) -> None:
         """An array, which was decoded and is not empty, in place of the one that the last `find` found."""
         if self._found is not None:
-            self._arrays.remove(self._found)
-            self._bytes -= len(self._found.text)
+            self._drop(self._found)
             self._found = None
         text = data[start : end - 1].rstrip()
         if len(text) > self._most_bytes:
             return
-        self._arrays.append(_Array(text, value))
+        array = _Array(text, value)
+        self._arrays[array] = None
+        self._by_start.setdefault(array.start, []).append(array)
         self._bytes += len(text)
         while len(self._arrays) > self._most or self._bytes > self._most_bytes:
-            self._bytes -= len(self._arrays.pop(0).text)
+            self._drop(next(iter(self._arrays)))
+
+    def _drop(self, array: _Array[V]) -> None:
+        del self._arrays[array]
+        self._bytes -= len(array.text)
+        alike = self._by_start[array.start]
+        alike.remove(array)
+        if not alike:
+            del self._by_start[array.start]

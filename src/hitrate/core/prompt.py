@@ -80,6 +80,8 @@ class Sketch(Struct, frozen=True):
     key: tuple[Setting, ...] = ()
     others: tuple[Setting, ...] = ()
     affinity: str | None = None
+    stray_marks: tuple[str, ...] = ()
+    """JSON pointers of members that are cache markers on another wire and that this one does not read."""
 
     @property
     def characters(self) -> int:

@@ -55,7 +55,6 @@ class Sources(NamedTuple):
     canonical: Callable[[bytes, str], CanonicalPrompt]
     texts: Callable[[bytes, str], Sequence[str]]
     host: Callable[[Call], str | None]
-    stray_marks: Callable[[Call], tuple[str, ...]]
     body: Callable[[int], bytes]
     facts: Callable[[Seen], Facts]
     price: Callable[[Call], Price | None]
@@ -119,7 +118,6 @@ class Explainer:
         sketch = self._sources.sketch(call)
         seen = seen_of(call, len(self._seen), sketch)
         seen.host = self._sources.host(call)
-        seen.stray_marks = self._sources.stray_marks(call)
         self._note(seen, self._sources.price(call))
         pair = self._pairs[seen.index] = self._pairing.add(seen, sketch)
         self._conversations[seen.conversation].append(seen.index)

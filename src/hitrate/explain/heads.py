@@ -72,11 +72,12 @@ class Heads:
         for number, shape in enumerate(_shapes(prompt)):
             for head in self._shapes.get(shape) or ():
                 apart = abs(head.characters - characters)
+                if best is not None and apart > best[0]:
+                    continue
                 if number == 0 and not _about_as_long(head.characters, characters):
                     continue
-                candidate = (-apart, head.conversations[-1])
-                if best is None or candidate > best:
-                    best = candidate
+                if best is None or apart < best[0] or head.conversations[-1] > best[1]:
+                    best = (apart, head.conversations[-1])
         return None if best is None else best[1]
 
 

@@ -62,31 +62,34 @@ def label_tokens(
     if cached_tokens is not None and not 0 <= cached_tokens <= prompt_tokens:
         return (Labelled("not reported", None, prompt_tokens),)
     reusable = min(max(reusable_tokens, 0), prompt_tokens)
-    kept = min(max(kept_tokens, 0), prompt_tokens - reusable)
-    most = _most_served(prompt_tokens, reusable, granularity, minimum_tokens)
+    kept = min(max(kept_tokens, 0), prompt_tokens - reusable) if kept_tokens else 0
     if break_cause is None and label == "behind a break":
         break_cause = cause
 
     found: list[tuple[str, str | None, int]]
     if cached_tokens is None:
+        most = _most_served(prompt_tokens, reusable, granularity, minimum_tokens)
         found = [("not reported", None, most), ("below granularity", None, reusable - most)]
     else:
-        kept = min(kept, prompt_tokens - max(reusable, cached_tokens))
-        shortfall = max(reusable - cached_tokens, 0)
+        shortfall = reusable - cached_tokens if reusable > cached_tokens else 0
+        rounded = shortfall
         # A shortfall of less than a step is a block that was not full, wherever the estimate puts its edge.
-        rounded = shortfall if shortfall < max(granularity, rounding_tokens + 1) else min(shortfall, reusable - most)
-        if shortfall == rounded and not kept:  # by far the most usual call; in the order of `LABELS`
-            usual = (("served", cached_tokens), ("new", prompt_tokens - cached_tokens - rounded))
-            return tuple(
-                Labelled(name, None, tokens) for name, tokens in (*usual, ("below granularity", rounded)) if tokens
-            )
+        if shortfall >= granularity and shortfall > rounding_tokens:
+            most = _most_served(prompt_tokens, reusable, granularity, minimum_tokens)
+            rounded = min(shortfall, reusable - most)
+        if kept:
+            kept = min(kept, prompt_tokens - max(reusable, cached_tokens))
         found = [
             ("served", None, cached_tokens),
+            ("new", None, prompt_tokens - cached_tokens - shortfall - kept),
             ("below granularity", None, rounded),
-            (label, cause, shortfall - rounded),
         ]
+        if shortfall == rounded and not kept:  # by far the most usual call
+            return tuple([Labelled(*one) for one in found if one[2]])
+        found.append((label, cause, shortfall - rounded))
     found.append(("behind a break", break_cause, kept))
-    found.append(("new", None, prompt_tokens - sum(tokens for *_, tokens in found)))
+    if cached_tokens is None:
+        found.append(("new", None, prompt_tokens - reusable - kept))
     return _in_order(found)
 
 

@@ -54,6 +54,8 @@ _CACHED_PLACES: tuple[tuple[str, ...], ...] = (
 )
 """Where one usage object may tell the cached tokens; two that are there have to agree."""
 
+_HOLD_CACHED = frozenset(place[0] for place in _CACHED_PLACES)
+
 _INPUT_COUNTERS = ("input_tokens", "prompt_tokens", "cache_read_input_tokens", "promptTokenCount")
 
 
@@ -213,6 +215,8 @@ def _conflict(usage: Usage, raw_usage: Mapping[str, Any] | None) -> str | None:
     if raw_usage is None:
         return None
     inner = raw_usage.get("usage")
+    if len(_HOLD_CACHED.intersection(inner if isinstance(inner, dict) else raw_usage)) < 2:
+        return None
     told = _told(inner if isinstance(inner, dict) else raw_usage)
     for place, count in told[1:]:
         if count != told[0][1]:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import attrgetter
+
 from hitrate.core.model import Call
-from hitrate.core.prompt import Sketch
+from hitrate.core.prompt import Part, Sketch
 from hitrate.explain.evidence import Mark, Seen
 
 
 def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
     """The numbers of a call. It was answered unless its status or an error says otherwise."""
     timing = call.timing
-    sketch = sketch or Sketch(())
-    marks: list[Mark] = []
-    blocks = characters = 0
-    for part in sketch.parts:
-        for block, ttl in part.marks:
-            marks.append(Mark(blocks + block + 1, characters + sum(part.blocks[: block + 1]), ttl))
-        blocks += len(part.blocks)
-        characters += part.characters
+    sketch = sketch or _NO_TEXT
+    parts = sketch.parts
     return Seen(
         index=index,
         line=call.line,
@@ -35,10 +32,27 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
         key=sketch.key,
         others=sketch.others,
         affinity=sketch.affinity,
-        parts=len(sketch.parts),
-        blocks=blocks,
-        characters=characters,
-        marks=tuple(marks),
+        parts=len(parts),
+        blocks=sum([len(part.blocks) for part in parts]),
+        characters=sum([part.characters for part in parts]),
+        marks=_marks(parts) if any(map(_marks_of, parts)) else (),
+        stray_marks=sketch.stray_marks,
         happenings=call.happenings,
         diagnosis=call.diagnosis,
     )
+
+
+_NO_TEXT = Sketch(())
+_marks_of = attrgetter("marks")
+
+
+def _marks(parts: Sequence[Part]) -> tuple[Mark, ...]:
+    """The explicit markers of a prompt, in order, each with all that stands in front of it."""
+    marks: list[Mark] = []
+    blocks = characters = 0
+    for part in parts:
+        for block, ttl in part.marks:
+            marks.append(Mark(blocks + block + 1, characters + sum(part.blocks[: block + 1]), ttl))
+        blocks += len(part.blocks)
+        characters += part.characters
+    return tuple(marks)

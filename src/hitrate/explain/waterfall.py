@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
@@ -61,7 +62,7 @@ class _Rates(NamedTuple):
 _NO_RATES = _Rates(None, None, None, None)
 
 
-def price_labels(labels: Iterable[Labelled], usage: Usage, price: Price | None) -> tuple[Paid, ...]:
+def price_labels(labels: Iterable[Labelled], usage: Usage, price: Price | None) -> list[Paid]:
     """What the tokens of each label cost, as the call was billed; together the call's bill without its output.
 
     A prompt is billed from its front: read from the cache, written to it (one-hour entries have to stand before
@@ -71,13 +72,15 @@ def price_labels(labels: Iterable[Labelled], usage: Usage, price: Price | None) 
     """
     labels = sorted(labels, key=_place_in_prompt)
     if price is None or usage.prompt_tokens is None or usage.accounting_fault:
-        return tuple(Paid(*one, None, None) for one in labels)
-    rates = _rates(price.for_prompt(usage.prompt_tokens))
+        return [Paid(*one, None, None) for one in labels]
+    rates = _rates(price.for_prompt(usage.prompt_tokens) if price.above else price)
     cached, written = usage.cached_tokens or 0, usage.written_tokens or 0
-    written_1h = min(usage.written_1h_tokens or 0, written)
-    stretches = [cached, written_1h, written - written_1h, usage.prompt_tokens - cached - written]
     served = labels[0].tokens if labels and labels[0].label == "served" else 0
     two_prices = not written and served == cached
+    stretches: list[int] = []
+    if not two_prices:
+        written_1h = min(usage.written_1h_tokens or 0, written)
+        stretches = [cached, written_1h, written - written_1h, usage.prompt_tokens - cached - written]
     found = []
     for label, cause, tokens in labels:
         if two_prices:
@@ -89,11 +92,14 @@ def price_labels(labels: Iterable[Labelled], usage: Usage, price: Price | None) 
             amount = None
         above = None if amount is None or rates.cached is None else amount - tokens * rates.cached
         found.append(Paid(label, cause, tokens, amount, above))
-    return tuple(found)
+    return found
 
 
 def _place_in_prompt(one: Labelled) -> int:
-    return {"served": 0, "new": 2}.get(one.label, 1)
+    return _PLACES.get(one.label, 1)
+
+
+_PLACES = {"served": 0, "new": 2}
 
 
 def _take(stretches: list[int], tokens: int, rates: _Rates) -> Amount | None:
@@ -159,16 +165,19 @@ class _Growing:
 
     def __init__(self) -> None:
         self.calls = self.unpriced_calls = self.reporting_tokens = self.served_tokens = 0
-        self.sums: dict[tuple[str, str | None], _Sum] = {}
+        self.sums: defaultdict[tuple[str, str | None], _Sum] = defaultdict(_Sum)
 
-    def add(self, usage: Usage, paid: Iterable[Paid], priced: bool) -> None:
+    def add(self, usage: Usage, paid: Iterable[Paid]) -> None:
         self.calls += 1
-        self.unpriced_calls += not priced
         if usage.hit_rate is not None:
             self.reporting_tokens += usage.prompt_tokens or 0
             self.served_tokens += usage.cached_tokens or 0
+        priced = True
         for one in paid:
-            self._add((one.label, one.cause), one)
+            self.sums[one.label, one.cause].add(one)
+            if one.above_cached is None and (one.amount is None or is_lost(one.label, one.cause)):
+                priced = False
+        self.unpriced_calls += not priced
 
     def merge(self, other: _Growing) -> None:
         self.calls += other.calls
@@ -176,13 +185,7 @@ class _Growing:
         self.reporting_tokens += other.reporting_tokens
         self.served_tokens += other.served_tokens
         for key, one in other.sums.items():
-            self._add(key, one)
-
-    def _add(self, key: tuple[str, str | None], more: Paid | _Sum) -> None:
-        found = self.sums.get(key)
-        if found is None:
-            found = self.sums[key] = _Sum()
-        found.add(more)
+            self.sums[key].add(one)
 
     def waterfall(self) -> Waterfall:
         prompt_tokens = sum(one.tokens for one in self.sums.values())
@@ -225,18 +228,17 @@ class Waterfalls:
 
     def add(
         self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str
-    ) -> tuple[Paid, ...]:
+    ) -> Sequence[Paid]:
         """Count a call in, and give what its labels cost. Nothing is counted of a call without prompt tokens."""
         if usage.prompt_tokens is None:
             return ()
         paid = price_labels(labels, usage, price)
-        priced = all(_is_priced(one) for one in paid)
         own = self._sessions.get(session)
         if own is None:
             own = self._sessions[session] = _Session()
         if len(own.calls) < MOST_CALLS_LISTED:
             own.calls.append(index)
-        own.growing.add(usage, paid, priced)
+        own.growing.add(usage, paid)
         return paid
 
     def total(self) -> Waterfall:
@@ -252,10 +254,6 @@ class Waterfalls:
             SessionWaterfall(session=name, calls=tuple(sorted(own.calls)), waterfall=own.growing.waterfall())
             for name, own in listed
         )
-
-
-def _is_priced(paid: Paid) -> bool:
-    return paid.amount is not None and (paid.above_cached is not None or not is_lost(paid.label, paid.cause))
 
 
 def _largest_first(item: tuple[tuple[str, str | None], _Sum]) -> tuple[int, int, str]:

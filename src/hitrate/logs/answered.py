@@ -15,18 +15,24 @@ _HOSTS = (
 )  # fmt: skip
 """Members of a response that name who answered, the most particular first."""
 
-_IS_HOST = frozenset(_HOSTS)
 
 _IDS = {"request_id": "request-id", "requestId": "request-id", "x-request-id": "x-request-id"}
 """Members with the id of a request, and the header they stand for."""
+
+_NAMES = frozenset({*_HOSTS, *_IDS})
 
 _HOST_HEADERS = ("fireworks-backend-host", "x-served-by", "x-backend-host", "x-litellm-model-id", "x-compute-region")
 
 _PLACES = ("", "perf_metrics", "metadata")
 """Objects of a response in which these members stand: itself, Fireworks' metrics, a gateway's."""
 
+ANSWER_MEMBERS = frozenset({*_HOSTS, *_IDS, "headers", *_PLACES[1:]})
+"""Members of a response, or beside it, that `answer_headers` looks at."""
+
 _DIAGNOSES = ("diagnostics", "cache_diagnostics", "prompt_cache_diagnostics")
 """Anthropic's `diagnostics.cache_miss_reason` and OpenAI's `prompt_cache_diagnostics`, and how logs name the former."""
+
+_IS_DIAGNOSIS = frozenset(_DIAGNOSES)
 
 
 def answer_headers(response: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, str]:
@@ -45,8 +51,10 @@ def answer_headers(response: Mapping[str, Any], record: Mapping[str, Any]) -> di
 
 
 def _take_names(holder: Mapping[str, Any], found: dict[str, str]) -> None:
+    if _NAMES.isdisjoint(holder):
+        return
     for name, value in holder.items():
-        if name in _IS_HOST or name in _IDS:
+        if name in _NAMES:
             kept = _IDS.get(name, name)
             if kept not in found and _is_name(value):
                 found[kept] = str(value)
@@ -54,6 +62,8 @@ def _take_names(holder: Mapping[str, Any], found: dict[str, str]) -> None:
 
 def host_of(call: Call) -> str | None:
     """The most particular name of who answered; None where the log has none."""
+    if not call.response_headers:
+        return None
     names = (*_HOST_HEADERS, *_HOSTS)
     return next((call.response_headers[name] for name in names if name in call.response_headers), None)
 
@@ -61,6 +71,8 @@ def host_of(call: Call) -> str | None:
 def diagnosis_of(response: Mapping[str, Any]) -> dict[str, Any] | None:
     """The vendor's own account of a cache miss, untouched; None where there is none or it is still pending."""
     for holder in _holders(response):
+        if _IS_DIAGNOSIS.isdisjoint(holder):
+            continue
         for name in _DIAGNOSES:
             if isinstance(found := holder.get(name), dict) and found:
                 return found

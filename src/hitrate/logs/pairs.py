@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hitrate.core.headers import kept_request_headers
 from hitrate.core.model import Call, Reading, Timing, Usage
 from hitrate.core.records import Remark, Skipped
 from hitrate.core.spans import compact
-from hitrate.logs.answered import answer_headers, diagnosis_of
+from hitrate.logs.answered import ANSWER_MEMBERS, answer_headers, diagnosis_of
 from hitrate.logs.interface import ReplyReader
 from hitrate.logs.shapes import RENDERED, body_problems, guess_dialect, is_request_body, kind, named
 
@@ -24,6 +25,7 @@ TIME_MEMBERS = ("at", "timestamp", "time", "created_at", "createdAt", "start_tim
 
 DONE_MEMBERS = ("done", "done_at", "completed_at", "finished_at", "end_time", "endTime", "ended_at")
 SESSION_MEMBERS = ("session", "session_id", "sessionId", "conversation_id", "conversationId")
+_IS_DONE = frozenset(DONE_MEMBERS)
 
 DIALECTS = {
     "gemini": "gemini-generate",
@@ -103,9 +105,9 @@ class Exchange:
         `problems` are those of the body.
         """
         at, time_problem = _time(record, pointer, TIME_MEMBERS)
-        done, done_problem = _time(record, pointer, DONE_MEMBERS)
+        done, done_problem = (None, None) if _IS_DONE.isdisjoint(record) else _time(record, pointer, DONE_MEMBERS)
         response, response_problem = _response(record, pointer)
-        soft = [problem for problem in (time_problem, done_problem, response_problem) if problem]
+        soft = [problem for problem in (time_problem, done_problem, response_problem) if problem is not None]
         if body is None and response is None and not problems:
             problems = [
                 f"{pointer or 'the record'} has neither a request ({', '.join(REQUEST_MEMBERS)}) nor a response"
@@ -121,7 +123,9 @@ class Exchange:
         dialect, reading = self._reading(record, response, None if body is None else body.dialect)
         if reading.fault is not None and response is not None and "error" not in response:
             yield Remark(line=line, what=reading.fault)
-        yield _call(record, body or _NO_BODY, response or {}, reading, dialect, at, done, line)
+        response = response or {}
+        call = _call(record, body or _NO_BODY, response, reading, dialect, at, done, line)
+        yield _with_more(call, record, response)
 
     def _reading(
         self, record: dict[str, Any], response: dict[str, Any] | None, guessed: str | None
@@ -179,12 +183,10 @@ def _response(record: dict[str, Any], pointer: str) -> tuple[dict[str, Any] | No
         beside = {name: record[name] for name in RESPONSE_MEMBERS[1:] if record.get(name) is not None}
         response = beside or None
         place = pointer
-    problems = [
-        f"{place}/{name} is {kind(response[name])}, expected an object"
-        for name in RESPONSE_MEMBERS[1:]
-        if response and response.get(name) is not None and not isinstance(response[name], dict)
-    ]
-    return response, problems[0] if problems else None
+    for name in RESPONSE_MEMBERS[1:]:
+        if response and response.get(name) is not None and not isinstance(response[name], dict):
+            return response, f"{place}/{name} is {kind(response[name])}, expected an object"
+    return response, None
 
 
 def _call(
@@ -197,27 +199,42 @@ def _call(
     done: float | None,
     line: int | None,
 ) -> Call:
-    raw_usage = dict(reading.raw_usage) if reading.raw_usage is not None else None
+    raw_usage = reading.raw_usage
     if tier := _text(response.get("service_tier")):
         raw_usage = {"service_tier": tier, **(raw_usage or {})}
     return Call(
-        target=_text(record.get("provider")) or _text(response.get("provider")) or "",
+        target="",
         dialect=dialect,
         body=body.data,
         model=_text(body.model) or _text(response.get("model")) or _text(record.get("model")),
-        session=_session(record),
-        label=_text(record.get("purpose")) or "",
-        headers=_request_headers(record),
-        status=_status(record, response),
         usage=reading.usage,
         timing=None if at is None else _timing(record, response, at, done),
         reply=reading.reply,
-        response_headers=answer_headers(response, record),
         raw_usage=raw_usage,
         error=reading.fault if reading.reply is None and "error" in response else None,
         diagnosis=diagnosis_of(response),
         line=line,
     )
+
+
+def _with_more(call: Call, record: dict[str, Any], response: dict[str, Any]) -> Call:
+    """The call with what the fewest logs have: names, headers, a status."""
+    if _MORE.isdisjoint(record) and _MORE.isdisjoint(response) and record.get("response") is response:
+        wrapping, body = (record.get(name) for name in REQUEST_MEMBERS)
+        if not isinstance(wrapping, dict) and not isinstance(body, dict):
+            return call
+    return replace(
+        call,
+        target=_text(record.get("provider")) or _text(response.get("provider")) or "",
+        session=_session(record),
+        label=_text(record.get("purpose")) or "",
+        headers=_request_headers(record),
+        status=_status(record, response),
+        response_headers=answer_headers(response, record),
+    )
+
+
+_MORE = frozenset({"provider", "purpose", "headers", "status", *SESSION_MEMBERS, *ANSWER_MEMBERS})
 
 
 def _timing(record: dict[str, Any], response: dict[str, Any], at: float, done: float | None) -> Timing:
@@ -257,12 +274,12 @@ def _time(record: dict[str, Any], pointer: str, names: tuple[str, ...]) -> tuple
     """Unix time of a record under one of these names, and what is wrong with what stands there."""
     for name in names:
         value = record.get(name)
-        if value is not None and not (
-            names is DONE_MEMBERS and isinstance(value, bool)
-        ):  # Ollama says whether, not when
-            at = unix_time(value)
-            problem = f"{pointer}/{name} is {str(value)[:40]!r}, expected a time; it is taken as not known"
-            return at, None if at is not None else problem
+        if value is None or (names is DONE_MEMBERS and isinstance(value, bool)):  # Ollama says whether, not when
+            continue
+        at = unix_time(value)
+        if at is None:
+            return None, f"{pointer}/{name} is {str(value)[:40]!r}, expected a time; it is taken as not known"
+        return at, None
     return None, None
 
 

@@ -11,6 +11,7 @@ A cut is proven by the stand-in put in its place: the rest is valid JSON, with t
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NamedTuple
 
 import msgspec
@@ -47,11 +48,17 @@ _DEEPEST_PIECE = DEEPEST - 8
 
 
 class _TextMessage(msgspec.Struct, forbid_unknown_fields=True):
+    """The most usual message by far."""
+
     role: str
     content: str
 
 
-_decode_text_message = msgspec.json.Decoder(_TextMessage).decode
+_ESCAPED_LETTERS = (b"\\u006", b"\\u007")
+"""With them a member's name can be written that is not seen at a glance."""
+
+_decode = msgspec.json.Decoder().decode
+_decode_text_messages = msgspec.json.Decoder(list[_TextMessage]).decode
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _ODD = object()
@@ -171,43 +178,48 @@ class Splitter:
         """The wires that the messages could be for, each by itself; None where one of them is not in order."""
         grown = self._grown[name]
         before = grown.find(data, start, end)
+        wires, new = (frozenset[str](), data[start:end]) if before is None else before
+        if new != b"[]":
+            found = _TEXT_WIRES if _are_text_messages(new) else self._wires_of_each(name, new)
+            if found is None:
+                return None
+            if found:
+                wires |= found
+                grown.keep(data, start, end, wires)
+        return wires
+
+    def _wires_of_each(self, name: str, messages: bytes) -> frozenset[str] | None:
+        known = self._messages[name]
+        wires = set()
         try:
-            elements = _raw_elements(memoryview(data)[start:end] if before is None else before[1])
+            elements = _raw_elements(messages)
         except _NOT_JSON:
             return None
-        known = self._messages[name]
-        wires: frozenset[str] = frozenset() if before is None else before[0]
         for element in map(bytes, elements):
             key = hash(element)
             wire = known.get(key)
             if wire is None:
-                if _is_text_message(element):
-                    wire = "openai-chat"
-                else:
-                    message = _plain(element)
-                    wire = None if message is _ODD else _wire(name, message)
+                message = _plain(element)
+                wire = None if message is _ODD else _wire(name, message)
                 if wire is None:
                     return None
                 known.put(key, wire)
-            if wire not in wires:
-                wires |= {wire}
-        if elements:
-            grown.keep(data, start, end, wires)
-        return wires
+            wires.add(wire)
+        return frozenset(wires)
 
 
-def _is_text_message(element: bytes) -> bool:
-    """Whether a message is a role and a text, each given once: the most usual one, which is fast to decode by itself.
+_TEXT_WIRES = frozenset({"openai-chat"})
 
-    A name can also be written with escapes of its letters, so where there are any the member could be there twice.
-    """
-    if b"\\u" in element or element.count(b'"role"') != 1 or element.count(b'"content"') != 1:
+
+def _are_text_messages(array: bytes) -> bool:
+    """Whether there are messages in a JSON array, each a role and a text and both given once: fast to be read."""
+    if b"\\u00" in array and any(escaped in array for escaped in _ESCAPED_LETTERS):
         return False
     try:
-        _decode_text_message(element)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        messages = len(_decode_text_messages(array))
+    except _NOT_JSON:
         return False
-    return True
+    return 0 < messages == array.count(b'"role"') == array.count(b'"content"')
 
 
 def _wire(name: str, message: Any) -> str | None:
@@ -240,14 +252,41 @@ def _constant(name: str) -> float:
     raise _Odd
 
 
-_decode = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant).decode
+_decode_slowly = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant).decode
 
 
 def _plain(data: bytes) -> Any:
     """The value of a JSON text, `_ODD` where there is anything to be said of it."""
+    if _SPACE_BEHIND_A_NAME.search(data) is None:
+        try:
+            value = _decode(data)
+        except _NOT_JSON:
+            return _plain_slowly(data)
+        # Each name with the colon behind it is counted, so where there are no more than members, none is given twice.
+        if data.count(b'":') == _count_members(value) and data.count(b"[") + data.count(b"{") < _DEEPEST_PIECE:
+            return value
+    return _plain_slowly(data)
+
+
+_SPACE_BEHIND_A_NAME = re.compile(rb'"[ \n\t\r]')
+
+
+def _count_members(value: Any) -> int:
+    members = 0
+    values = [value]
+    for one in values:
+        if type(one) is dict:
+            members += len(one)
+            values += one.values()
+        elif type(one) is list:
+            values += one
+    return members
+
+
+def _plain_slowly(data: bytes) -> Any:
     try:
         text = data.decode("utf-8")
-        value = _decode(text)
+        value = _decode_slowly(text)
     except (ValueError, RecursionError):
         return _ODD
     return _ODD if is_too_deep(text, value, _DEEPEST_PIECE) else value

@@ -310,6 +310,8 @@ def _has_unpriced_writes(call: Call) -> bool:
         found: Any = call.raw_usage
         for name in (details, "cache_write_tokens_details", "ttl_12h_tokens"):
             found = found.get(name) if isinstance(found, dict) else None
+            if found is None:
+                break
         if isinstance(found, int) and found > 0:
             return True
     return False

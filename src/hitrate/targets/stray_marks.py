@@ -26,12 +26,17 @@ _INNER_LISTS = ("content", "parts")
 _INNER_OBJECTS = ("function", "toolSpec", "toolConfig")
 
 
+def spells_mark(data: bytes) -> bool:
+    """Whether a piece of a request may have a marker in it, on whatever wire."""
+    return b"ache" in data and any(name in data for name in _IN_BYTES)
+
+
 def stray_marks(body: bytes, dialect: str) -> tuple[str, ...]:
     """JSON pointers of the markers in a request body that this wire format does not read, in the order sent.
 
     Empty for a body without such members, and for one that is no JSON object.
     """
-    if b"ache" not in body or (dialect not in _READ_BY and dialect != "gemini-generate"):  # in all spellings
+    if dialect not in _READ_BY and dialect != "gemini-generate":
         return ()
     read = _READ_BY.get(dialect, set())
     spellings = [

@@ -22,6 +22,7 @@ from hitrate.targets.dialects import (
     openai_usage,
 )
 from hitrate.targets.dialects.counts import Counts
+from hitrate.targets.dialects.usage_plans import UsagePlans
 from hitrate.targets.dialects.wire_json import error_text, object_of, to_json
 
 UsageReader = Callable[[dict[str, Any]], tuple[Usage, str | None]]
@@ -79,6 +80,21 @@ def read_reply(response: dict[str, Any], named: str | None) -> tuple[str | None,
 
     The format the log names is believed as long as it finds token counts in a reply that holds any.
     """
+    shape = _plans.shape(response, named)
+    known = None if shape is None else _plans.read(shape, response)
+    if known is not None:
+        return known[0], Reading(reply=None, usage=known[1], raw_usage=_raw_usage(response))
+    name, reading = _read_reply(response, named)
+    if shape is not None and name is not None and reading.fault is None:
+        _plans.learn(shape, name, reading.usage)
+    return name, reading
+
+
+_plans = UsagePlans()
+"""Of the whole program: they say of a shape of replies what reading one would say."""
+
+
+def _read_reply(response: dict[str, Any], named: str | None) -> tuple[str | None, Reading]:
     if isinstance(response.get("events"), list):
         return _read_events(response["events"], named)
     shape = shape_of(response)
@@ -123,10 +139,12 @@ def _read(response: dict[str, Any], name: str) -> Reading:
     if name != AGENT_USAGE and any(member in response for member in _CONTENT):
         return dialect(name).read_body(to_json(response))
     usage, fault = _USAGE[name](response)
+    return Reading(reply=None, usage=usage, raw_usage=_raw_usage(response), fault=error_text(response) or fault)
+
+
+def _raw_usage(response: dict[str, Any]) -> dict[str, Any] | None:
     raw = response.get("usage", response.get("usageMetadata"))
-    return Reading(
-        reply=None, usage=usage, raw_usage=raw if isinstance(raw, dict) else None, fault=error_text(response) or fault
-    )
+    return raw if isinstance(raw, dict) else None
 
 
 def _read_events(events: list[Any], named: str | None) -> tuple[str | None, Reading]:

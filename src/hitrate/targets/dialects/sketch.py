@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from hitrate.core import spans
 from hitrate.core.grown import Grown
@@ -31,6 +32,7 @@ from hitrate.targets.dialects.prompt_builder import AFFINITY_KNOBS
 from hitrate.targets.dialects.prompt_parts import parts_of, segments_of_parts, text_part, with_marks
 from hitrate.targets.dialects.rendered_parts import rendered_parts, rendered_pieces
 from hitrate.targets.dialects.settings import NEUTRAL, header_settings, settings_of
+from hitrate.targets.stray_marks import spells_mark, stray_marks
 
 REMEMBERED = 1 << 14
 """Parts that are kept in mind at least, and half the number that are at most: some 13 MB."""
@@ -92,12 +94,15 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _plain = msgspec.json.Decoder(_Plain).decode
+_plain_messages = msgspec.json.Decoder(list[_Plain]).decode
 
 
 class _Element(NamedTuple):
     parts: tuple[Part, ...]
-    leading: tuple[str | None, ...]
+    leading: tuple[str | None, ...] = ()
     """Lifetimes of markers that stand in front of its first part and belong to the part before."""
+    spells_mark: bool = False
+    """Whether there may be a marker in it, in any wire's spelling."""
 
 
 class _Frame(NamedTuple):
@@ -107,6 +112,7 @@ class _Frame(NamedTuple):
     key: tuple[Setting, ...]
     others: tuple[Setting, ...]
     affinity: str | None
+    spells_mark: bool
 
 
 class Sketcher:
@@ -138,6 +144,8 @@ def sketch_of_body(body: bytes, dialect: str, headers: Mapping[str, str] | None 
         found = sketch_of(prompt, name, value)
     except RecursionError:
         raise ValueError("the request body is nested too deeply to be read") from None
+    if spells_mark(body) and (stray := stray_marks(body, name)):
+        found = replace(found, stray_marks=stray)
     return _with_headers(found, headers) if headers else found
 
 
@@ -156,7 +164,17 @@ def texts_of_parts(prompt: CanonicalPrompt, dialect: str) -> list[str]:
 
 def _with_headers(found: Sketch, headers: Mapping[str, str]) -> Sketch:
     more = header_settings(headers)
-    return Sketch(found.parts, (*found.key, *more), found.others, found.affinity) if more else found
+    return replace(found, key=(*found.key, *more)) if more else found
+
+
+def _joined(elements: list[_Element]) -> _Element:
+    """One after another, as one; of these there is at least one."""
+    parts: list[Part] = []
+    for element in elements:
+        if element.leading and parts:
+            parts[-1] = with_marks(parts[-1], element.leading)
+        parts += element.parts
+    return _Element(tuple(parts), elements[0].leading, any(element.spells_mark for element in elements))
 
 
 def _without_marks(raw: bytes, parts: tuple[Part, ...]) -> tuple[bytes, _Element] | None:
@@ -168,7 +186,7 @@ def _without_marks(raw: bytes, parts: tuple[Part, ...]) -> tuple[bytes, _Element
     bare, cuts = _CACHE_CONTROL.subn(b"", raw)
     if others or cuts != len(one.marks) or raw.count(b'"cache_control"') != cuts:
         return None
-    return bare, _Element((Part(one.digest, one.kind, one.characters, one.blocks),), ())
+    return bare, _Element((Part(one.digest, one.kind, one.characters, one.blocks),), spells_mark=spells_mark(bare))
 
 
 def _prompt_reader(name: str) -> Callable[[Node], CanonicalPrompt]:
@@ -227,41 +245,49 @@ class _WireSketcher:
                 frame = self._frame(framed)
                 if frame is None:
                     return None
+                frame = frame._replace(spells_mark=spells_mark(framed))
                 self._frames.put(framed, frame)
             messages = self._conversation(body, start, end)
         except _NOT_FAST:
             return None
         if messages is None:
             return None
-        parts = [*frame.parts]
-        if messages.leading and parts:
-            parts[-1] = with_marks(parts[-1], messages.leading)
-        parts += messages.parts
+        parts = frame.parts + messages.parts
+        if messages.leading and frame.parts:
+            parts = (*frame.parts[:-1], with_marks(frame.parts[-1], messages.leading), *messages.parts)
         if frame.trailing:
-            parts[-1] = with_marks(parts[-1], frame.trailing)
-        return Sketch(tuple(parts), frame.key, frame.others, frame.affinity)
+            parts = (*parts[:-1], with_marks(parts[-1], frame.trailing))
+        stray = stray_marks(body, self._name) if frame.spells_mark or messages.spells_mark else ()
+        return Sketch(parts, frame.key, frame.others, frame.affinity, stray)
 
     def _conversation(self, body: bytes, start: int, end: int) -> _Element | None:
         """All messages as if they were one; None where there is none."""
         before = self._grown.find(body, start, end)
         if before is None:
             elements = self._elements_of(_raw_elements(memoryview(body)[start:end]))
-            leading: tuple[str | None, ...] = elements[0].leading if elements else ()
-            parts: list[Part] = []
+            found = _joined(elements) if elements else None
         else:
-            elements = self._elements_of(_raw_elements(before[1]))
-            leading, parts = before[0].leading, [*before[0].parts]
-            if not elements:
-                return before[0]
-        for element in elements:
-            if element.leading and parts:
-                parts[-1] = with_marks(parts[-1], element.leading)
-            parts += element.parts
-        if not elements:
-            return None
-        found = _Element(tuple(parts), leading)
-        self._grown.keep(body, start, end, found)
+            known, new = before
+            if new == b"[]":
+                return known
+            texts = self._texts(new)
+            if texts is None:
+                found = _joined([known, *self._elements_of(_raw_elements(new))])
+            else:
+                found = _Element(known.parts + texts, known.leading, known.spells_mark)
+        if found is not None:
+            self._grown.keep(body, start, end, found)
         return found
+
+    def _texts(self, messages: bytes) -> tuple[Part, ...] | None:
+        """Messages that are each a role and a text; None where one is more than that."""
+        if self._marks_look_back:
+            return None
+        try:
+            parts = [self._text(one) for one in _plain_messages(messages)]
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        return None if None in parts else tuple(parts)  # type: ignore[arg-type]
 
     def _elements_of(self, raws: list[msgspec.Raw]) -> list[_Element]:
         get = self._elements.get
@@ -271,7 +297,11 @@ class _WireSketcher:
         for index, element in zip(unknown, self._read([bytes(raws[index]) for index in unknown]), strict=True):
             self._elements.put(digests[index], element)
             found[index] = element
-            if element.parts[0].marks and (bare := _without_marks(bytes(raws[index]), element.parts)) is not None:
+            if (
+                element.spells_mark
+                and element.parts[0].marks
+                and (bare := _without_marks(bytes(raws[index]), element.parts)) is not None
+            ):
                 self._elements.put(_sha256(bare[0]).digest(), bare[1])
         return found  # type: ignore[return-value]
 
@@ -287,14 +317,20 @@ class _WireSketcher:
             together = self._prompt(self._opening + b",".join(others) + b"]}")
             read = iter(parts_of(together))
             found = [one or next(read) for one in found]
-        return [_Element((one,), ()) for one in found if one is not None]
+        return [
+            _Element((one,), spells_mark=spells_mark(message))
+            for message, one in zip(messages, found, strict=True)
+            if one is not None
+        ]
 
     def _read_plain(self, message: bytes) -> Part | None:
-        """A message that is a role and a text. Its kind is asked of the wire once a role, with another text."""
         try:
-            plain = _plain(message)
+            return self._text(_plain(message))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
+
+    def _text(self, plain: _Plain) -> Part | None:
+        """A message that is a role and a text. Its kind is asked of the wire once a role, with another text."""
         if plain.role not in self._kinds:
             sample = msgspec.json.encode({"role": plain.role, "content": _TEXT})
             segments = self._prompt(self._opening + sample + b"]}").segments
@@ -306,7 +342,7 @@ class _WireSketcher:
     def _read_alone(self, message: bytes) -> _Element:
         """Behind a stand-in, which takes the markers that stand in front of all text."""
         stand_in, *parts = parts_of(self._prompt(self._opening + self._stand_in + b"," + message + b"]}"))
-        return _Element(tuple(parts), tuple(ttl for _, ttl in stand_in.marks))
+        return _Element(tuple(parts), tuple(ttl for _, ttl in stand_in.marks), spells_mark(message))
 
     def _frame(self, body: bytes) -> _Frame | None:
         """What a body with a stand-in for its messages says, None where the stand-in is not all there is of them.
@@ -336,7 +372,7 @@ class _WireSketcher:
         if not parts or len(messages) != 1 or parts[-1].digest != self._stand_in_part.digest:
             return None
         trailing = tuple(ttl for _, ttl in parts[-1].marks)
-        return _Frame(parts[:-1], trailing, *settings_of(value, self._name), prompt.affinity)
+        return _Frame(parts[:-1], trailing, *settings_of(value, self._name), prompt.affinity, spells_mark(body))
 
     def _member(self, name: str, raw: msgspec.Raw | None) -> tuple[Part, ...]:
         if raw is None:
@@ -345,6 +381,6 @@ class _WireSketcher:
         digest = _sha256(alone).digest()
         found = self._elements.get(digest)
         if found is None:
-            found = _Element(parts_of(self._prompt(alone))[:-1], ())
+            found = _Element(parts_of(self._prompt(alone))[:-1])
             self._elements.put(digest, found)
         return found.parts
