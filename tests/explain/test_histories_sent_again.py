@@ -92,3 +92,28 @@ def test_a_fork_in_which_other_answers_are_given_is_none(api):
     bodies = [api(history(api, turn, False)) for turn in range(4)]
     bodies += [api(other[:end]) for end in (3, 5, 7)]
     assert found(bodies) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param("You review what others write, line by line. " * 30, id="other instructions"),
+        pytest.param(f"You are the critic. {INSTRUCTIONS}", id="instructions that differ at the start"),
+        pytest.param(f"{INSTRUCTIONS} You are the critic.", id="instructions that differ at the end"),
+    ],
+)
+def test_two_agents_that_go_through_one_history_side_by_side(other):
+    systems = [INSTRUCTIONS, other]
+    bodies = [
+        {**chat([]), "messages": [{"role": "system", "content": system}, *history(chat, turn, False)]}
+        for turn in range(3)
+        for system in systems
+    ]
+    assert found(bodies) == []
+
+
+def test_a_clock_in_the_second_call_is_told_whether_or_not_a_third_comes():
+    bodies = [claude(history(claude, turn, False)) for turn in (0, 0, 1)]
+    clocked = [{**body, "system": f"It is 09:1{place}. {INSTRUCTIONS}"} for place, body in enumerate(bodies)]
+    for end in (2, 3):
+        assert found(clocked[:end]) == [("clock-in-prefix", 1, 0, "/system")]

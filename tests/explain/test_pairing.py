@@ -220,6 +220,7 @@ def test_agents_with_other_instructions_go_through_one_history_side_by_side(head
     pairs = [log.add(*front, *turn[3:]) for turn in (FIRST, SECOND, THIRD) for front in (HEAD, head)]
     assert [(pair.relation, pair.against) for pair in pairs[2:]] == [("append", call) for call in range(4)]
     assert pairs[2].conversation != pairs[3].conversation
+    assert [pair.denied for pair in pairs] == [None, None, 1 if pairs[1].relation == "rewrite" else None, *[None] * 3]
 
 
 def test_session_names_tell_conversations_apart_that_begin_alike():

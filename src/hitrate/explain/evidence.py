@@ -108,6 +108,9 @@ class Pair(Struct, frozen=True, kw_only=True):
     the same shape, as with a name or a date on top. Whether their texts agree is not known."""
     retry_of: int | None = None
     """The newest earlier call with this very prompt, answered or not."""
+    denied: int | None = None
+    """A call that was taken for this conversation with other instructions, until this one went on without it: it is
+    another agent that began with the same question."""
 
 
 class Divergence(Struct, frozen=True, kw_only=True):

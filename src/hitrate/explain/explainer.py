@@ -107,6 +107,8 @@ class Explainer:
         self._breaks: dict[int, list[Divergence]] = defaultdict(list)
         self._suspected: dict[int, Account] = {}
         """Calls to be looked at again when the log is at its end."""
+        self._seconds: dict[int, tuple[Seen, Pair, Account, _Blame]] = {}
+        """Breaks in the second call of a conversation, until its next call shows that it is none of another agent."""
         self._repeats = Repeats()
         self._findings = Findings()
         self._waterfalls = Waterfalls()
@@ -122,14 +124,25 @@ class Explainer:
         pair = self._pairs[seen.index] = self._pairing.add(seen, sketch)
         self._conversations[seen.conversation].append(seen.index)
         account = self._account(seen, pair)
+        if pair.denied is not None:
+            self._settle_second(self._seen[pair.denied].conversation, taken_back=True)
+        self._settle_second(pair.conversation)
         broken = self._broken(seen, pair, account) if pair.relation in _BREAKS or pair.near is not None else None
-        if broken is not None:
+        if broken is not None and pair.relation in _BREAKS and len(self._conversations[seen.conversation]) == 2:
+            self._seconds[seen.conversation] = seen, pair, *broken
+        elif broken is not None:
             self._settle(seen, pair, *broken)
         elif is_suspect(seen, pair, self._before(pair), account, self._sources.facts(seen)):
             self._suspected[seen.index] = account
         else:
             self._settle(seen, pair, account, None)
         return Judged(seen, self._prices[seen.index], pair.against is not None and pair.relation in WHOLE)
+
+    def _settle_second(self, conversation: int, taken_back: bool = False) -> None:
+        """Count in the break in its second call, if that still waits, or settle that call without one."""
+        if conversation in self._seconds:
+            seen, pair, account, blame = self._seconds.pop(conversation)
+            self._settle(seen, pair, *((self._account(seen, pair), None) if taken_back else (account, blame)))
 
     def leave_out(self, call: Call) -> Judged:
         """Count a call whose body cannot be read: its tokens are all new, as far as anyone can tell."""
@@ -140,6 +153,8 @@ class Explainer:
 
     def finish(self) -> Explained:
         """Judge what had to wait for the end of the log."""
+        for conversation in tuple(self._seconds):
+            self._settle_second(conversation)
         reporting = {(one.target, one.model) for one in self._seen if one.usage.cached_tokens is not None}
         for index, account in self._suspected.items():
             seen, pair = self._seen[index], self._pair(index)

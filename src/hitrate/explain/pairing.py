@@ -45,6 +45,7 @@ class _Found(NamedTuple):
     kept: Kept = _NOTHING_KEPT
     near: int | None = None
     retry_of: int | None = None
+    denied: int | None = None
     grown: bool = False
 
 
@@ -91,6 +92,7 @@ class Pairing:
             conversation=seen.conversation,
             near=None if found.near is None else known.indexes[found.near],
             retry_of=None if found.retry_of is None else known.indexes[found.retry_of],
+            denied=None if found.denied is None else known.indexes[found.denied],
         )
 
     def check_integrity(self) -> None:
@@ -143,7 +145,9 @@ class Pairing:
             return self._start(seen, prompt, walk)._replace(conversation=conversation, retry_of=retry_of)
         if known.tree.is_front(against, walk):
             relation: Relation = "repeat" if same else "append"
-            return _Found(relation, against, conversation, known.tree.depth_of(against), retry_of=retry_of)
+            denied = self._denied(prompt, front) if conversation is None else None
+            depth = known.tree.depth_of(against)
+            return _Found(relation, against, conversation, depth, retry_of=retry_of, denied=denied)
         was = known.tree.digests_of(against)
         shared = common_front(was, prompt.digests)
         relation = known.relations[front]
@@ -166,6 +170,16 @@ class Pairing:
             return None
         kept = kept_text(prompt, tip.prompt.digests, shared, known.common)
         return _Found("rewrite", tip.call, conversation, shared, kept)
+
+    def _denied(self, prompt: Prompt, front: int) -> int | None:
+        """The newest call of the conversation, where it came right behind `front` with something else in front of the
+        messages, and this prompt goes on without that."""
+        known = self._known
+        tip = known.tip(known.conversations[front])
+        if tip is None or known.relations[tip.call] != "rewrite" or known.against[tip.call] != front:
+            return None
+        apart = common_front(tip.prompt.digests, prompt.digests) < max(tip.prompt.head, prompt.head)
+        return tip.call if apart else None
 
     def _conversation_behind(self, seen: Seen, prompt: Prompt, front: int) -> int | None:
         """The conversation of a call that goes on behind the call `front`.
