@@ -31,6 +31,7 @@ from hitrate.explain.lint.interface import Flaw, Request
 from hitrate.explain.visible import excerpt, visible
 from hitrate.explaining import explain_log
 from hitrate.logs.interface import OwnRules
+from hitrate.logs.one_exchange import OneExchange
 from hitrate.logs.pairs import DIALECTS
 from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, named
 from hitrate.logs.sniff import STANDARD_INPUT, Log, open_log
@@ -173,11 +174,15 @@ def _single_request(name: str) -> bytes | Log:
     """The body where the file is one request, else the log it is. InputFileError where it is neither."""
     given = sys.stdin.buffer.read() if name == STANDARD_INPUT else None
     try:
-        return open_log(name, read_reply, stream=None if given is None else io.BytesIO(given))
+        log = open_log(name, read_reply, stream=None if given is None else io.BytesIO(given))
+        if log.format != OneExchange.name:
+            return log
+        log.close()
     except InputFileError:
         raise
     except UsageError:  # no log that is known
-        data = _bytes_of(name) if given is None else given
+        pass
+    data = _bytes_of(name) if given is None else given
     try:
         text = spans.decode_text(data).removeprefix("\ufeff")
         value: Any = json.loads(text)

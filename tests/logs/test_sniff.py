@@ -144,3 +144,56 @@ def test_real_transcripts(name, calls, prompt, cached, written, output):
     fields = ("prompt_tokens", "cached_tokens", "written_tokens", "output_tokens")
     sums = [sum(getattr(usage, field) or 0 for usage in usages) for field in fields]
     assert (len(usages), *sums) == (calls, prompt, cached, written, output)
+
+
+LINES = jsonl(*(chat(10 + number, 0, at=1793534400 + number) for number in range(50)))
+
+
+@pytest.mark.parametrize("cut", [1, 4, 8, 9, 40])
+def test_a_compressed_file_that_is_cut_off_keeps_its_lines(tmp_path, cut):
+    calls, records = read(tmp_path, gzip.compress(LINES)[:-cut])
+    assert 40 <= len(calls) <= 50
+    assert "cannot be read on from here: Compressed file ended" in records.skipped[-1].reason
+
+
+@pytest.mark.parametrize(
+    ("data", "calls", "reason"),
+    [
+        (gzip.compress(LINES) + b"garbage", 50, "Not a gzipped file"),
+        (gzip.compress(LINES) + gzip.compress(LINES) + b"garbage", 100, "Not a gzipped file"),
+        (gzip.compress(LINES.rstrip()) + b"garbage", 50, "Not a gzipped file"),
+        (gzip.compress(LINES)[:-8] + bytes(8), 50, "CRC check failed"),
+    ],
+)
+def test_a_compressed_file_with_something_wrong_at_its_end(tmp_path, data, calls, reason):
+    found, records = read(tmp_path, data)
+    assert (len(found), records.damaged) == (calls, 1)
+    assert reason in records.skipped[0].reason
+
+
+def test_a_document_that_is_compressed_and_cut_off(tmp_path):
+    document = json.dumps({"requests": [chat(10, 0)] * 20}).encode()
+    found, records = read(tmp_path, gzip.compress(document)[:-12])
+    assert (found, [one.reason[:31] for one in records.skipped]) == ([], ["the compressed file is cut off:"])
+
+
+@pytest.mark.parametrize(
+    ("data", "used", "line", "reason"),
+    [
+        (b"x" * 200_000 + b"\n" + LINES, 50, 1, "expected JSON: expecting value"),
+        (b"starting up\n" + b"x" * 200_000 + b"\n" + LINES, 50, 1, "expected JSON: expecting value"),
+        (jsonl(chat(10, 0)).replace(b'"hi"', b'"h\xe9"') * 2, 0, 1, "not UTF-8 at byte 97 of the file, 0xe9"),
+    ],
+    ids=["a long line of something else", "two such lines", "Latin-1"],
+)
+def test_the_first_lines_are_no_json(tmp_path, data, used, line, reason):
+    found, records = read(tmp_path, data)
+    assert (len(found), records.skipped[0].line) == (used, line)
+    assert reason in records.skipped[0].reason
+
+
+def test_a_format_that_is_not_recognised_says_what_is_there(tmp_path):
+    with pytest.raises(UsageError, match=r"log, line 1, column 2: cut off: .*; the format of this log is not recogn"):
+        opened(tmp_path, b"{\n")
+    with pytest.raises(UsageError, match=r"log, line 2, column 1: expected JSON: expecting value; the format of this"):
+        opened(tmp_path, b"\nTime: 9\n")

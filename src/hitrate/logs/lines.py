@@ -228,7 +228,8 @@ def raw_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped]]:
                     length += len(more)
                 length += len(more)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            yield number + 1, offset, Skipped(line=number + 1, reason=f"the compressed file is cut off here: {error}")
+            reason = f"the compressed file cannot be read on from here: {error}"
+            yield number + 1, offset, Skipped(line=number + 1, reason=reason)
             return
         if not line:
             return

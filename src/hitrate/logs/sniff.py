@@ -18,12 +18,13 @@ from hitrate.core.records import RecordCount, Records, Remark, Skipped
 from hitrate.errors import InputFileError, UsageError
 from hitrate.logs.claude_code import ClaudeCode
 from hitrate.logs.interface import LogReader, OwnPrice, OwnRules, Repeated, ReplyReader
-from hitrate.logs.lines import HEAD_BYTES
+from hitrate.logs.lines import HEAD_BYTES, decoded, raw_lines
+from hitrate.logs.one_exchange import OneExchange
 from hitrate.logs.pi import Pi
 from hitrate.logs.request_pairs import RequestPairs
 from hitrate.logs.session_file import SessionFile
 
-READERS: tuple[LogReader, ...] = (ClaudeCode(), Pi(), SessionFile(), RequestPairs())
+READERS: tuple[LogReader, ...] = (ClaudeCode(), Pi(), SessionFile(), RequestPairs(), OneExchange())
 """The most particular first: each is asked in turn."""
 
 STANDARD_INPUT = "-"
@@ -71,6 +72,10 @@ class Log:
     def records(self) -> Records:
         return self._count.records()
 
+    def close(self) -> None:
+        """Close a log that is not read."""
+        self._stream.close()
+
 
 def open_log(path: str, read_reply: ReplyReader, format: str | None = None, *, stream: BinaryIO | None = None) -> Log:
     """A log opened in the named format, or in the one its start looks like. "-" is standard input.
@@ -113,8 +118,23 @@ def _recognised(head: bytes, path: str) -> LogReader:
     for reader in READERS:
         if reader.matches(head, path):
             return reader
+    fault = _first_fault(head)
+    first = head.lstrip().split(b"\n", 1)[0].rstrip()
+    is_object = first.startswith(b"{") and first.endswith(b"}")
+    unseen = len(head) >= HEAD_BYTES and not first.startswith((b"{", b"["))
+    if fault is not None and (is_object or unseen):
+        return RequestPairs()  # which says of each line what is wrong with it, and finds those that are in order
     known = "; ".join(f"{reader.name} ({reader.about})" for reader in READERS)
-    raise UsageError(f"{path}: the format of this log is not recognised; name it with --format, known: {known}")
+    place = f"{path}: " if fault is None else f"{path}{fault.place}: {fault.reason}; "
+    raise UsageError(f"{place}the format of this log is not recognised; name it with --format, known: {known}")
+
+
+def _first_fault(head: bytes) -> Skipped | None:
+    """What is wrong with the first line, where it is no JSON."""
+    for number, offset, data in raw_lines(io.BytesIO(head)):
+        found = data if isinstance(data, Skipped) else decoded(data, number, offset)
+        return found if isinstance(found, Skipped) else None
+    return None
 
 
 def _something_else(head: bytes) -> str | None:
@@ -146,8 +166,44 @@ def _opened(path: str, given: BinaryIO | None) -> BinaryIO:
     except OSError as error:  # a folder opens and does not read
         plain.close()
         raise InputFileError(path, f"cannot be read ({error.strerror})") from None
-    opened = gzip.GzipFile(fileobj=plain) if compressed else plain
+    opened = _Decompressed(gzip.GzipFile(fileobj=plain)) if compressed else plain
     return cast(BinaryIO, io.BufferedReader(cast(Any, opened), HEAD_BYTES))
+
+
+class _Decompressed(io.RawIOBase):
+    """What a gzip file holds, up to where it is damaged: a file cut off, or followed by something else, keeps all lines
+    in front of that. A line break stands in for what cannot be read, and reading on raises what is wrong."""
+
+    def __init__(self, compressed: gzip.GzipFile) -> None:
+        self._compressed = compressed
+        self._fault: Exception | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._fault is not None:
+            raise self._fault
+        taken = 0
+        while taken < len(buffer):
+            try:
+                data = self._compressed.read1(len(buffer) - taken)
+            except (EOFError, zlib.error, OSError) as fault:
+                self._fault = fault
+                if self._compressed.tell() == 0:
+                    raise
+                data = b"\n"
+            if not data:
+                break
+            buffer[taken : taken + len(data)] = data
+            taken += len(data)
+            if self._fault is not None:
+                break
+        return taken
+
+    def close(self) -> None:
+        self._compressed.close()
+        super().close()
 
 
 class _FromUtf16:
