@@ -197,6 +197,15 @@ def test_a_healthy_log_gains_nothing_and_is_told_so(hitrate, whatif, file) -> No
     assert "the rule predicts the measured rate for the log as sent" in out
 
 
+def test_rendered_prompts_cannot_be_rewritten(hitrate, file) -> None:
+    said = "the prompt was rendered before it was sent, so its messages do not show"
+    prompts = [f"<|im_start|>system\nNow 09:14:0{turn}\n{'Be brief. ' * 200}<|im_end|>\n" for turn in range(3)]
+    log = file("log.jsonl", "".join(json.dumps({"body": {"prompt": prompt}}) + "\n" for prompt in prompts))
+    document = json.loads(hitrate("whatif", log, "--move-clock-last", "--json").out)
+    assert said in document["scenarios"][1]["note"]
+    assert any(note.startswith(f"3 of 3 requests cannot be rewritten: {said}") for note in document["notes"])
+
+
 def test_the_new_bodies_are_written_and_read_as_a_log(whatif, hitrate, tmp_path) -> None:
     whatif(TOOL_ORDER, "--sort-tools", "--write", str(tmp_path / "new.jsonl"))
     written = [json.loads(line) for line in (tmp_path / "new.jsonl").read_text().splitlines()]

@@ -16,12 +16,17 @@ from hitrate.core.whatif_results import MOST_CALLS, CallOutcome, Measured, Scena
 from hitrate.errors import UsageError
 from hitrate.explain.rewrites.affinity import Affinity
 from hitrate.explain.rewrites.interface import Rewrite, Sent
+from hitrate.logs.pairs import DIALECTS
+from hitrate.logs.shapes import RENDERED
 from hitrate.sim.lifetimes import Step, gaps, lifetimes
 
 AS_SENT = "as sent"
 ALL = "all"
 LEAST_GAIN = 0.0005
 """Of the hit rate, that is worth naming."""
+
+_CANNOT = "the prompt was rendered before it was sent, so its messages do not show; record requests before that"
+
 MakeRewrite = Callable[[], Rewrite]
 
 
@@ -104,10 +109,10 @@ class _Run:
             rewrite, bodies = fix.make(), self._rewritten([fix], sent)
             changed = self._changed(sent, bodies, [fix])
             if not changed and self._asked.only_effective:
-                idle.append(f"{fix.name} ({rewrite.without_effect})")
+                idle.append(f"{fix.name} ({self._without_effect(rewrite)})")
                 continue
             after = self._predictor.predicted(bodies, routed=_routes([fix])) if changed else before
-            note = None if changed else f"changes nothing: {rewrite.without_effect}"
+            note = None if changed else f"changes nothing: {self._without_effect(rewrite)}"
             scenarios.append(self._scenario(fix.name, rewrite.about, changed, after, first, note))
         if idle:
             self._note(f"nothing to do for {'; '.join(idle)}")
@@ -118,6 +123,13 @@ class _Run:
         if self._asked.only_effective:
             scenarios = self._worth_showing(scenarios)
         return scenarios, after
+
+    def _without_effect(self, rewrite: Rewrite) -> str:
+        rendered = self._rendered()
+        return _CANNOT if rendered and rendered == len(self._log.read) else rewrite.without_effect
+
+    def _rendered(self) -> int:
+        return sum(DIALECTS.get(one.call.dialect, one.call.dialect) == RENDERED for one in self._log.read)
 
     def _changed(self, sent: list[bytes], bodies: list[bytes], fixes: Sequence[Fix]) -> int:
         """Calls with another body, or which are routed by a key that they had not."""
@@ -272,6 +284,8 @@ class _Run:
             self._note(
                 "some calls have no time: they are replayed one after another, and lifetimes say nothing of them"
             )
+        if rendered := self._rendered():
+            self._note(f"{rendered:,} of {len(self._log.read):,} requests cannot be rewritten: {_CANNOT}")
         if self._log.unanswered:
             self._note(f"not replayed, because refused or failed: {self._log.unanswered}")
         if self._log.unread:
