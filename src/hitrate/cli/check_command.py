@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hitrate.cli.log_options import log_options
-from hitrate.cli.options import Finite, output_options
+from hitrate.cli.options import FileToWrite, Finite, output_options
 
 if TYPE_CHECKING:
     from hitrate.core.findings import ExplainReport
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 )
 @log_options
 @click.option("--redact", is_flag=True, help="Leave out prompt text, names and folders.")
-@click.option(
-    "--sarif", "sarif_file", type=click.Path(dir_okay=False), metavar="FILE", help="Also write the findings as SARIF."
-)
+@click.option("--sarif", "sarif_file", type=FileToWrite(), metavar="FILE", help="Also write the findings as SARIF.")
 @click.option("--github", is_flag=True, help="Also write annotations for GitHub Actions, on stderr.")
 @output_options
 def check(

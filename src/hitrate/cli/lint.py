@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hitrate.cli.options import output_options
+from hitrate.cli.options import FileToWrite, output_options
 
 if TYPE_CHECKING:
     from hitrate.core.linting import LintReport
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 @click.argument("requests", nargs=-1, required=True, metavar="REQUEST...")
 @click.option("--dialect", metavar="NAME", help="Wire format of the requests; left out, told by their shape.")
 @click.option("--strict", is_flag=True, help="Let notes count, too.")
-@click.option(
-    "--sarif", "sarif_file", type=click.Path(dir_okay=False), metavar="FILE", help="Also write the findings as SARIF."
-)
+@click.option("--sarif", "sarif_file", type=FileToWrite(), metavar="FILE", help="Also write the findings as SARIF.")
 @click.option("--github", is_flag=True, help="Also write annotations for GitHub Actions, on stderr.")
 @output_options
 def lint(

@@ -140,13 +140,38 @@ call_options = all_of(
     click.option("--seed", type=int, help="Makes the nonces of a run repeatable."),
 )
 
+
+class FileToWrite(click.Path):
+    """A file beside standard output, which holds the report: "-" is no name for it."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "-":
+            self.fail("standard output holds the report; name a file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _choose_format(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    """Sets `output`, None for a table. Two formats at once are an error: one of them would be left out in silence."""
+    chosen = ctx.params.setdefault("output", None)
+    if not given:
+        return
+    if chosen not in (None, parameter.name):
+        raise click.UsageError(f"--{chosen} and --{parameter.name}: choose one format", ctx)
+    ctx.params["output"] = parameter.name
+
+
+def _format(*names: str, help: str) -> Callable[[Function], Function]:
+    return click.option(*names, is_flag=True, expose_value=False, callback=_choose_format, help=help)
+
+
 output_options = all_of(
-    click.option("--json", "output", flag_value="json", help="One JSON document."),
-    click.option("--csv", "output", flag_value="csv", help="One row a call."),
-    click.option("--markdown", "--md", "output", flag_value="markdown", help="Markdown tables."),
-    click.option(
-        "--html", "html_file", type=click.Path(dir_okay=False), metavar="FILE", help="Also write a page with plots."
-    ),
+    _format("--json", help="One JSON document."),
+    _format("--csv", help="One row a call."),
+    _format("--markdown", "--md", help="Markdown tables."),
+    click.option("--html", "html_file", type=FileToWrite(), metavar="FILE", help="Also write a page with plots."),
 )
 
 store_option = click.option("--store/--no-store", default=True, help="Keep the run for show and compare.")

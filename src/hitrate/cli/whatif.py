@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hitrate.cli.log_options import log_options
-from hitrate.cli.options import json_pairs, output_options
+from hitrate.cli.options import FileToWrite, json_pairs, output_options
 
 if TYPE_CHECKING:
     from hitrate.cli.whatif_log import Read
@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     metavar="NAME=VALUE",
     help="A parameter of that rule, e.g. block_size=32.",
 )
-@click.option(
-    "--write", "write_to", type=click.Path(dir_okay=False), metavar="FILE", help="Save the new bodies as JSONL."
-)
+@click.option("--write", "write_to", type=FileToWrite(), metavar="FILE", help="Save the new bodies as JSONL.")
 @log_options
 @output_options
 def whatif(
