@@ -181,7 +181,7 @@ class _Reader:
             format=self._source.format,
             rule_set=self._rule_sets(),
             calls=records.used,
-            sessions=len(found.by_session),
+            sessions=found.sessions,
             records=RecordSums(
                 read=records.read,
                 used=records.used,

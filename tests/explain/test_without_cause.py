@@ -75,3 +75,11 @@ def test_what_is_lost_in_all_is_what_the_findings_lost(tmp_path):
     assert [one.cause for one in report.findings] == ["clock-in-prefix"]
     assert report.waterfall.lost_tokens == sum(one.lost_tokens for one in report.findings) > 5000
     assert report.waterfall.lost_usd == pytest.approx(sum(one.lost_usd for one in report.findings))
+
+
+def test_a_log_of_bodies_has_conversations(tmp_path):
+    file = tmp_path / "log.jsonl"
+    bodies = [call("", question, 0)["body"] for question in ("Which berth is free?", "Who is the pilot?")]
+    file.write_text("".join(json.dumps(one) + "\n" for one in bodies), encoding="utf-8")
+    report = explain_log(open_log(str(file), read_reply, None))
+    assert (report.calls, report.sessions, report.by_session) == (2, 2, ())

@@ -76,6 +76,7 @@ class Explained(NamedTuple):
     waterfall: Waterfall
     by_session: tuple[SessionWaterfall, ...]
     by_call: tuple[CallRate, ...]
+    sessions: int  # those without token counts included
 
 
 class _Blame(NamedTuple):
@@ -167,6 +168,7 @@ class Explainer:
             waterfall=self._waterfalls.total(),
             by_session=self._waterfalls.by_session(),
             by_call=tuple(map(self._rate, self._seen[:MOST_CALL_RATES])),
+            sessions=len({self._session(seen) for seen in self._seen}),
         )
 
     def _all_findings(self) -> list[Finding]:

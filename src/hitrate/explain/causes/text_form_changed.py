@@ -8,11 +8,12 @@ from typing import ClassVar
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.causes.pointers import message_index
 from hitrate.explain.causes.wording import place, quoted
-from hitrate.explain.evidence import Evidence, Recognised
+from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
 _WHAT = {
     "white space": ("white space", "trim or reflow only what is shown to people"),
+    "without width": ("characters without width", "strip such characters once, when text is received, or never"),
     "unicode form": ("Unicode form", "normalise text once, when it is received, or never"),
     "letter case": ("letter case", "keep the case as it was written"),
 }
@@ -24,6 +25,19 @@ _START = {
     "letter case": re.compile(r"\S{0,24}"),
 }
 """How much of either side is worth showing."""
+
+
+def _only_without_width(divergence: Divergence) -> bool:
+    """Whether what differs is no white space at all: a zero-width space, a byte-order mark, a soft hyphen."""
+    sides = (divergence.rest_was or divergence.was, divergence.rest_now or divergence.now)
+    was, now = (re.sub(f"[{_WIDTHLESS}]", "", side) for side in sides)
+    shorter = min(len(was), len(now))
+    cut = shorter > _SURELY_CUT
+    return divergence.change == "white space" and (was[:shorter] == now[:shorter] if cut else was == now)
+
+
+_SURELY_CUT = 1000
+"""Code points of what is kept of a text that goes on."""
 
 
 class TextFormChanged:
@@ -40,7 +54,7 @@ class TextFormChanged:
         divergence = evidence.divergence
         if divergence is None or divergence.change not in _WHAT:
             return None
-        what, keep = _WHAT[divergence.change]
+        what, keep = _WHAT["without width" if _only_without_width(divergence) else divergence.change]
         forms = divergence.change == "unicode form"
         shown = [_START[divergence.change].match(side) for side in (divergence.was, divergence.now)]
         sides = [quoted(side.group(), forms=forms) if side and side.group() else "nothing" for side in shown]
