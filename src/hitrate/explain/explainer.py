@@ -390,8 +390,7 @@ class Explainer:
         best = None if pair.best is None else self._seen[pair.best]
         if best is not None and best.key != seen.key:
             return "key_change"
-        idle = gap_s(best, seen)
-        return "expiry" if idle is not None and idle > (facts.ttl_s or USUAL_LIFETIME_S) else "unknown"
+        return "expiry" if (gap_s(best, seen) or 0.0) > (facts.ttl_s or USUAL_LIFETIME_S) else "unknown"
 
     def _session(self, seen: Seen) -> str:
         return seen.session or f"#{seen.conversation + 1}"

@@ -44,7 +44,10 @@ class TextFormChanged:
     name: ClassVar[str] = "text-form-changed"
     verdict: ClassVar[Verdict] = "prefix_break"
     voice: ClassVar[Voice] = "yours to change"
-    about: ClassVar[str] = "The same text comes with other white space, in another Unicode form or letter case."
+    about: ClassVar[str] = (
+        "The same text comes with other white space or characters without width, in another Unicode form or in "
+        "another letter case."
+    )
     reports: ClassVar[tuple[str, ...]] = (
         "https://github.com/antirez/ds4/issues/985",
         "https://github.com/Luce-Org/lucebox/issues/151",
