@@ -50,7 +50,7 @@ DAMAGE = st.sampled_from([
     lambda line: line,
     lambda line: line,
     lambda line: line,
-    lambda line: line[:-3],
+    lambda line: line[:-3] or line,
     lambda line: line.replace(b'"m"', b"NaN"),
     lambda line: line.replace(b"hi", b"\xff"),
     lambda line: line.replace(b'"role": "user"', b'"role": "user", "role": "tool"'),

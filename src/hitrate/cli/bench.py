@@ -71,8 +71,9 @@ def bench(
     hitrate bench openai --model MODEL --usage
     """
     from hitrate.cli.keeping import Keeper
-    from hitrate.cli.live_run import check_writable, finish, run_options, stored_hint
+    from hitrate.cli.live_run import finish, run_options, stored_hint
     from hitrate.cli.progress import Progress
+    from hitrate.cli.showing import check_writable
     from hitrate.cli.started import started
     from hitrate.errors import InputFileError
     from hitrate.live.bench import ORDERS, SHAPES, BenchPlan

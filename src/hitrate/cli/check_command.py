@@ -53,7 +53,7 @@ def check(
     """
     from hitrate.cli.explained import explained
     from hitrate.cli.finding_files import write_file
-    from hitrate.cli.live_run import check_writable
+    from hitrate.cli.showing import check_writable
     from hitrate.errors import UsageError
     from hitrate.explain.gates import Expectations
     from hitrate.explain.gates import check as hold

@@ -47,7 +47,8 @@ def compare(
     """
     from msgspec.structs import replace
 
-    from hitrate.cli.live_run import check_writable, run_options, show
+    from hitrate.cli.live_run import run_options
+    from hitrate.cli.showing import check_writable, show
     from hitrate.cli.test_command import ScriptOptions
     from hitrate.core.comparison import compare as compare_results
     from hitrate.errors import UsageError

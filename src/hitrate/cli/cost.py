@@ -57,8 +57,8 @@ def cost(
     LOG is a file ("-" for standard input) or the id of a run. Calls whose price is not known are counted, never
     taken for free.
     """
-    from hitrate.cli.live_run import show
     from hitrate.cli.reading import open_source
+    from hitrate.cli.showing import show
     from hitrate.errors import UsageError
 
     if html_file is not None:

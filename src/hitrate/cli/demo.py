@@ -47,7 +47,7 @@ def demo(practice: bool, html_file: str, calls: int) -> None:
     Real llama.cpp with a tiny model where the package xllamacpp is installed, the practice server elsewhere. Sends
     nothing over the network.
     """
-    from hitrate.cli.live_run import check_writable
+    from hitrate.cli.showing import check_writable
     from hitrate.live.bench import BenchPlan
 
     check_writable(html_file)

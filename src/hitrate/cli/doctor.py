@@ -32,7 +32,7 @@ def doctor(
     hitrate doctor openai --model MODEL
     hitrate doctor http://127.0.0.1:8000/v1
     """
-    from hitrate.cli.live_run import show
+    from hitrate.cli.showing import show
     from hitrate.cli.started import named_target, started
     from hitrate.errors import KeyMissing, Unreachable
 

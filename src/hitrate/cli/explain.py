@@ -34,7 +34,7 @@ def explain(
     LOG is a file ("-" for standard input) or the id of a run.
     """
     from hitrate.cli.explained import explained
-    from hitrate.cli.live_run import check_writable, show
+    from hitrate.cli.showing import check_writable, show
     from hitrate.report.redact import redacted
 
     check_writable(html_file)

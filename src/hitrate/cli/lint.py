@@ -36,7 +36,7 @@ def lint(
     found. Exit code 0 when nothing above a note is found, 1 otherwise, 2 for a file that is no request.
     """
     from hitrate.cli.finding_files import write_file
-    from hitrate.cli.live_run import check_writable
+    from hitrate.cli.showing import check_writable
     from hitrate.errors import UsageError
     from hitrate.linting import lint as check
     from hitrate.report.formats import render

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
-import sys
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,12 +14,12 @@ from msgspec.structs import replace
 from hitrate.cli.keeping import Keeper
 from hitrate.cli.prediction import check_rule
 from hitrate.cli.progress import Progress
+from hitrate.cli.showing import show
 from hitrate.cli.started import Started
 from hitrate.core.model import Call
 from hitrate.core.money import Price, total_cost
 from hitrate.core.results import Measurement
 from hitrate.engines.running import settings_at
-from hitrate.errors import UsageError
 from hitrate.live.asker import WARM_UP, Asker, CallOptions
 from hitrate.live.lag import LoopLag, measurement
 from hitrate.live.multi_turn import INTERRUPTED
@@ -243,28 +241,6 @@ def clock_warnings(measured: Measurement, lag_samples: int, warm_ttfts_ms: Seque
             f"{measured.late_first_reads} of {measured.calls} TTFTs are upper bounds: several tokens arrived at once"
         )
     return warnings
-
-
-def show(value: Any, output: str | None, html_file: str | None) -> None:
-    """Write the value to standard output in the wanted format, and a page where one was asked for."""
-    from hitrate.report.formats import render
-
-    if html_file is not None:
-        with Path(html_file).open("w", encoding="utf-8") as page:
-            render(value, "html", page)
-        print(f"page written to {html_file}", file=sys.stderr)
-    render(value, output or "table", sys.stdout)
-
-
-def check_writable(file: str | None) -> None:
-    """Fail before the run, not after it, when the page cannot be written."""
-    if file is None:
-        return
-    try:
-        with Path(file).open("a", encoding="utf-8"):
-            pass
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from None
 
 
 def finish(result: RunResult, keeper: Keeper, measured: Measured, output: str | None, html: str | None) -> int:

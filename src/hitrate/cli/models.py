@@ -27,7 +27,7 @@ def models(
 
     With --model, that one alone; a wrong id is answered with the nearest ones.
     """
-    from hitrate.cli.live_run import show
+    from hitrate.cli.showing import show
     from hitrate.cli.started import started
     from hitrate.live import loop
 

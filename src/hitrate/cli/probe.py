@@ -70,8 +70,9 @@ def probe(
     hitrate probe openai --model MODEL --only minimum --only lifetime --time 900 --budget 0.50
     """
     from hitrate.cli.keeping import Keeper
-    from hitrate.cli.live_run import check_writable, finish, run_options, stored_hint
+    from hitrate.cli.live_run import finish, run_options, stored_hint
     from hitrate.cli.progress import Progress
+    from hitrate.cli.showing import check_writable
     from hitrate.cli.started import started
     from hitrate.live.probes.registry import chosen
 

@@ -13,7 +13,6 @@ from hitrate.core.records import RecordCount, Records
 from hitrate.errors import InputFileError, UsageError
 from hitrate.logs.interface import OwnRules
 from hitrate.logs.sniff import STANDARD_INPUT, Log, open_log, reader_named
-from hitrate.logs.store import Store
 from hitrate.targets.dialects.by_shape import read_reply
 
 STORED = "run"
@@ -31,6 +30,8 @@ class StoredRun:
     own_rules = OwnRules()
 
     def __init__(self, run: str) -> None:
+        from hitrate.logs.store import Store
+
         self._store = Store.open()
         try:
             self.path = self._store.find(run)

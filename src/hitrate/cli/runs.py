@@ -13,7 +13,7 @@ from hitrate.cli.options import output_options
 @output_options
 def runs(limit: int, delete: str | None, output: str | None, html_file: str | None) -> None:
     """List stored runs, newest first. HITRATE_STORE names another store."""
-    from hitrate.cli.live_run import show
+    from hitrate.cli.showing import show
     from hitrate.logs.store import RunList, Store
 
     with Store.open() as store:

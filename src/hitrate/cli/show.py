@@ -12,8 +12,8 @@ from hitrate.cli.options import output_options
 @output_options
 def show(run: str, output: str | None, html_file: str | None) -> None:
     """Show a stored run again. The beginning of its id is enough."""
-    from hitrate.cli.live_run import check_writable
-    from hitrate.cli.live_run import show as write
+    from hitrate.cli.showing import check_writable
+    from hitrate.cli.showing import show as write
     from hitrate.logs.store import Store
 
     check_writable(html_file)

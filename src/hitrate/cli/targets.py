@@ -22,7 +22,7 @@ def targets(name: str | None, output: str | None, html_file: str | None) -> None
     hitrate targets
     hitrate targets anthropic
     """
-    from hitrate.cli.live_run import show
+    from hitrate.cli.showing import show
     from hitrate.core.listings import TargetList
     from hitrate.targets.presets import all_names
 

@@ -66,8 +66,9 @@ def test(
     hitrate test http://127.0.0.1:8000/v1 --model MODEL --pad 512,1024,2048
     """
     from hitrate.cli.keeping import Keeper
-    from hitrate.cli.live_run import check_writable, finish, random_source, run_options, stored_hint
+    from hitrate.cli.live_run import finish, random_source, run_options, stored_hint
     from hitrate.cli.progress import Progress
+    from hitrate.cli.showing import check_writable
     from hitrate.cli.started import started
 
     check_writable(html_file)

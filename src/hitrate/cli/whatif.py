@@ -64,9 +64,9 @@ def whatif(
     rate stands beside them, with how far the prediction is from it. Without a fix named, all that change the text are
     tried.
     """
-    from hitrate.cli.live_run import check_writable, show
     from hitrate.cli.log_options import price_book
     from hitrate.cli.reading import open_source
+    from hitrate.cli.showing import check_writable, show
     from hitrate.cli.whatif_run import Asked, what_if
     from hitrate.errors import UsageError
 

@@ -14,19 +14,23 @@ MOST = 64
 """Arrays kept; conversations that run at the same time."""
 
 MOST_BYTES = 6 << 20
+"""Of the data that they stand in."""
 
 _START = 128
 """Bytes at the start of an array by which those that it could go on are found; shorter ones are found by none."""
 
 
 class _Array(Generic[V]):
-    __slots__ = ("start", "text", "value")
+    """`data[start:stop]`, up to the end of the last element. Not copied: who keeps the body does so anyway."""
 
-    def __init__(self, text: bytes, value: V) -> None:
-        self.start = text[:_START] if len(text) >= _START else b""
-        self.text = text
-        """Up to the end of the last element."""
+    __slots__ = ("data", "key", "start", "stop", "value")
+
+    def __init__(self, data: bytes, start: int, stop: int, value: V) -> None:
+        self.data = data
+        self.start = start
+        self.stop = stop
         self.value = value
+        self.key = data[start : start + _START] if stop - start >= _START else b""
 
 
 class Grown(Generic[V]):
@@ -48,10 +52,12 @@ class Grown(Generic[V]):
         be an array.
         """
         self._found = None
+        view = memoryview(data)
         for key in (data[start : start + _START], b""):
             for array in reversed(self._by_start.get(key, ())):
-                if data.startswith(array.text, start):
-                    rest = data[start + len(array.text) : end].lstrip()
+                stop = start + array.stop - array.start
+                if stop < end and array.data.startswith(view[start:stop], array.start):
+                    rest = data[stop:end].lstrip()
                     if rest == b"]":
                         self._found = array
                         return array.value, b"[]"
@@ -65,20 +71,22 @@ class Grown(Generic[V]):
         if self._found is not None:
             self._drop(self._found)
             self._found = None
-        text = data[start : end - 1].rstrip()
-        if len(text) > self._most_bytes:
+        if len(data) > self._most_bytes:
             return
-        array = _Array(text, value)
+        stop = end - 1
+        while data[stop - 1] in b" \t\r\n":
+            stop -= 1
+        array = _Array(data, start, stop, value)
         self._arrays[array] = None
-        self._by_start.setdefault(array.start, []).append(array)
-        self._bytes += len(text)
+        self._by_start.setdefault(array.key, []).append(array)
+        self._bytes += len(data)
         while len(self._arrays) > self._most or self._bytes > self._most_bytes:
             self._drop(next(iter(self._arrays)))
 
     def _drop(self, array: _Array[V]) -> None:
         del self._arrays[array]
-        self._bytes -= len(array.text)
-        alike = self._by_start[array.start]
+        self._bytes -= len(array.data)
+        alike = self._by_start[array.key]
         alike.remove(array)
         if not alike:
-            del self._by_start[array.start]
+            del self._by_start[array.key]

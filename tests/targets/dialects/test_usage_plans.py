@@ -26,6 +26,7 @@ USAGE = st.fixed_dictionaries(
                 *("prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"),
                 *("cache_read_input_tokens", "cache_creation_input_tokens", "prompt_cache_hit_tokens"),
                 *("inputTokens", "cacheReadInputTokens", "input", "cacheRead", "promptTokenCount", "service_tier"),
+                "prompt_tokens_details.cached_tokens",
             ),
             COUNT,
         ),

@@ -81,12 +81,12 @@ def read_reply(response: dict[str, Any], named: str | None) -> tuple[str | None,
     The format the log names is believed as long as it finds token counts in a reply that holds any.
     """
     shape = _plans.shape(response, named)
-    known = None if shape is None else _plans.read(shape, response)
+    known = None if shape is None else _plans.read(shape)
     if known is not None:
         return known[0], Reading(reply=None, usage=known[1], raw_usage=_raw_usage(response))
     name, reading = _read_reply(response, named)
     if shape is not None and name is not None and reading.fault is None:
-        _plans.learn(shape, name, reading.usage)
+        _plans.learn(shape, response, name, reading.usage)
     return name, reading
 
 
