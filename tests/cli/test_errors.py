@@ -532,7 +532,7 @@ def test_a_budget_that_is_too_low(hitrate, practice):
         2,
         "",
         "error: estimated cost: at most $0.0067 for 5 calls, about 21,585 prompt tokens, none cached; that is over "
-        "--budget $1e-05; nothing was sent\n",
+        "--budget $0.00001; nothing was sent\n",
     )
 
 
