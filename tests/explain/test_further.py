@@ -9,7 +9,8 @@ import pytest
 from diff_bodies import chat, claude, system, tool
 
 from hitrate.explain.diff import compare
-from hitrate.explain.further import further_change, shared_out
+from hitrate.explain.evidence import Recognised
+from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.labels import Labelled
 from hitrate.targets.dialects import dialect
 
@@ -76,6 +77,15 @@ def test_it_on_another_wire():
     was = claude("q", system="It is 9:14 now.", tools=[{"name": "a"}, {"name": "b"}])
     now = claude("q", system="It is 9:15 now.", tools=[{"name": "b"}, {"name": "a"}])
     assert found("anthropic-messages", was, now) == ("/system", 9, len(" now.") + 1)
+
+
+def test_what_it_says():
+    said = behind_another(
+        Recognised(confidence="certain", summary="The time changed.", advice="Move it."), "tool-order"
+    )
+    assert said.summary == (
+        "The time changed. It stands behind another change (tool-order); mend both, as each alone gains little."
+    )
 
 
 LABELS = (Labelled("served", None, 5), Labelled("new", None, 7), Labelled("behind a break", "first", 10))

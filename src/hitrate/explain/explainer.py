@@ -24,7 +24,7 @@ from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
 from hitrate.explain.diff import Comparison, compare
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
-from hitrate.explain.further import further_change, shared_out
+from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.grouping import Findings
 from hitrate.explain.labels import LABEL_OF, label_tokens
 from hitrate.explain.ledger import Ledger
@@ -41,6 +41,7 @@ _WINDOW = 256
 
 _BREAKS = frozenset({"rewrite", "summary"})
 _APART = frozenset({"first", "side"})
+_Prompts = tuple[CanonicalPrompt, CanonicalPrompt]
 _SAME_CONVERSATION = frozenset({"append", "repeat", "rewind", "branch", "rewrite", "summary"})
 
 
@@ -277,21 +278,20 @@ class Explainer:
         if blame is None:
             return None
         self._breaks[seen.conversation].append(divergence)
-        further = further_change(
-            prompts, bodies, divergence, lambda body: self._sources.canonical(body, before.dialect)
-        )
-        if further is None:
+        found = further_change(prompts, bodies, divergence, lambda body: self._sources.canonical(body, before.dialect))
+        if found is None:
             self._repeats.note(seen, pair, bodies, blame.cause, blame.recognised, divergence, kept)
             return account, blame
-        evidence = self._evidence(seen, pair, account, before=before, divergence=further.divergence)
+        evidence = self._evidence(seen, pair, account, before=before, divergence=found.divergence)
         second = self._first(TEXT_CAUSES, evidence)
-        self._breaks[seen.conversation].append(further.divergence)
-        tokens = tokens_of(None, seen, share=further.kept_characters / max(1, seen.characters))
-        return account, blame if second is None else blame._replace(further=_Further(second, tokens))
+        self._breaks[seen.conversation].append(found.divergence)
+        if second is None:
+            return account, blame
+        second = second._replace(recognised=behind_another(second.recognised, blame.cause.name))
+        tokens = tokens_of(None, seen, share=found.kept_characters / max(1, seen.characters))
+        return account, blame._replace(further=_Further(second, tokens))
 
-    def _compared(
-        self, before: Seen, seen: Seen, bodies: tuple[bytes, bytes]
-    ) -> tuple[Comparison, int, tuple[CanonicalPrompt, CanonicalPrompt]]:
+    def _compared(self, before: Seen, seen: Seen, bodies: tuple[bytes, bytes]) -> tuple[Comparison, int, _Prompts]:
         """Where they part, the code points of whole segments behind it that both have, and both prompts."""
         was, now = bodies
         prompts = self._sources.canonical(was, before.dialect), self._sources.canonical(now, seen.dialect)

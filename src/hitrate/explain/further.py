@@ -8,9 +8,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.explain.diff import compare
-from hitrate.explain.evidence import Divergence
+from hitrate.explain.evidence import Divergence, Recognised
 from hitrate.explain.kept import kept_behind
 from hitrate.explain.labels import Labelled
 
@@ -47,6 +49,12 @@ def further_change(
     if found is None or found.kind not in _HEAD or found.kind == divergence.kind:
         return None
     return Further(found, kept_behind(aligned, now) + found.same_end)
+
+
+def behind_another(recognised: Recognised, first: str) -> Recognised:
+    """What is said of a further change behind one whose cause is named `first`."""
+    summary = f"{recognised.summary} It stands behind another change ({first}); mend both, as each alone gains little."
+    return replace(recognised, summary=summary)
 
 
 def shared_out(labels: Sequence[Labelled], cause: str, further: str, tokens: int) -> tuple[Labelled, ...]:
