@@ -129,7 +129,7 @@ def test_a_stored_run(hitrate):
         (["none", "--format", "pairs"], 2, "no log format called 'pairs'; known:"),
         (["empty"], 2, "empty: the file is empty, expected a log of requests"),
         (["page"], 2, "page, line 1: this is HTML and not a request log"),
-        (["text"], 2, "text, line 1, column 1: expected JSON: expecting value; the format of this log is not recognised"),
+        (["text"], 2, "text, line 1, column 1: expected JSON: expecting value; the format of this log is not"),
         (["bad"], 2, "bad: none of its 2 records can be used"),
         (["users"], 2, "users: no call is recorded in it (read as claude-code)"),
         (["good", "--price", "1,2"], 2, "expected IN,CACHED,OUT[,WRITE[,WRITE1H]]"),

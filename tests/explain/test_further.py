@@ -31,7 +31,7 @@ def found(wire: str, was: dict[str, Any], now: dict[str, Any]) -> tuple[str, int
     prompts = read(bodies[0]), read(bodies[1])
     divergence = compare(*prompts, *bodies).divergence
     assert divergence is not None
-    further = further_change(prompts, bodies, divergence, read)
+    further = further_change(prompts, bodies, divergence, wire, lambda body, name: dialect(name).canonical(body))
     return None if further is None else (further.divergence.pointer, further.divergence.offset, further.kept_characters)
 
 

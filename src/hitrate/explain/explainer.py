@@ -278,8 +278,8 @@ class Explainer:
         if blame is None:
             return None
         self._breaks[seen.conversation].append(divergence)
-        found = further_change(prompts, bodies, divergence, lambda body: self._sources.canonical(body, before.dialect))
-        if found is None:
+        found = further_change(prompts, bodies, divergence, before.dialect, self._sources.canonical)
+        if found is None or pair.relation == "summary":  # a summary is another prompt on purpose
             self._repeats.note(seen, pair, bodies, blame.cause, blame.recognised, divergence, kept)
             return account, blame
         evidence = self._evidence(seen, pair, account, before=before, divergence=found.divergence)

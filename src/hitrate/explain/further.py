@@ -30,10 +30,11 @@ def further_change(
     prompts: tuple[CanonicalPrompt, CanonicalPrompt],
     bodies: tuple[bytes, bytes],
     divergence: Divergence,
-    read: Callable[[bytes], CanonicalPrompt],
+    dialect: str,
+    read: Callable[[bytes, str], CanonicalPrompt],
 ) -> Further | None:
     """The next change in front of the messages behind `divergence`, as if that one were not there: `prompts` and
-    `bodies` are the earlier one and the later one, `read` makes a prompt of the earlier kind. None where there is none.
+    `bodies` are the earlier one and the later one, `read` makes a prompt of a body in `dialect`. None without one.
     """
     before, now = prompts
     if divergence.kind not in _HEAD or _rest_of_head(before, divergence.kind) == _rest_of_head(now, divergence.kind):
@@ -42,7 +43,7 @@ def further_change(
     if body is None:
         return None
     try:
-        aligned = read(body)
+        aligned = read(body, dialect)
     except ValueError:
         return None
     found = compare(aligned, now, body, bodies[1]).divergence

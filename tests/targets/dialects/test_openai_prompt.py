@@ -92,9 +92,9 @@ def rows(prompt):
         ({"role": "assistant", "content": None}, [("assistant", "", "")]),
         ({"role": "assistant", "content": None, "refusal": "no"}, [("assistant", "/refusal", "no")]),
         (
-                {"role": "tool", "tool_call_id": "c1", "content": "12"},
-                [("tool", "/tool_call_id", "c1"), ("tool", "/content", "12")],
-            ),
+            {"role": "tool", "tool_call_id": "c1", "content": "12"},
+            [("tool", "/tool_call_id", "c1"), ("tool", "/content", "12")],
+        ),
         (
             {"role": "function", "name": "find", "content": "12"},
             [("tool", "/name", "find"), ("tool", "/content", "12")],
