@@ -21,8 +21,8 @@ from hitrate.core.prompt import CanonicalPrompt, Sketch
 from hitrate.core.records import MOST_LISTED, RecordCount, Records, Skipped
 from hitrate.explain.evidence import Facts, Seen
 from hitrate.explain.explainer import Explainer, Sources
-from hitrate.explain.pricing import Pricing
-from hitrate.explain.reporting import Reporting
+from hitrate.explain.oddities.pricing import Pricing
+from hitrate.explain.oddities.reporting import Reporting
 from hitrate.logs.answered import host_of
 from hitrate.logs.archive import BodyArchive
 from hitrate.logs.interface import OwnRules

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import click
 import pytest
 
-import hitrate.explain.unpublished
-import hitrate.explain.verdict
+import hitrate.explain.turns.unpublished
+import hitrate.explain.turns.verdict
 from hitrate import errors
 from hitrate.caches.rules import RULE_SETS
 from hitrate.cli import group
@@ -122,7 +122,7 @@ def test_addresses_of_the_practice_server_are_documented() -> None:
 
 def verdict_causes() -> set[str]:
     """Every literal that the modules of verdicts give for a cause."""
-    modules = (hitrate.explain.verdict, hitrate.explain.unpublished)
+    modules = (hitrate.explain.turns.verdict, hitrate.explain.turns.unpublished)
     trees = [ast.parse(Path(module.__file__).read_text(encoding="utf-8")) for module in modules]
     values: list[ast.expr] = []
     for node in (node for tree in trees for node in ast.walk(tree)):

@@ -7,7 +7,7 @@ import pytest
 from hitrate.caches.block_chain import BlockChainCache
 from hitrate.caches.radix import RadixCache
 from hitrate.core.model import Call, Reply, Timing, Usage
-from hitrate.explain.rows import Expected
+from hitrate.explain.turns.rows import Expected
 from hitrate.live.expectation import RenderedTokens, expectations
 from hitrate.targets.dialects.openai_chat import OpenAIChat
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from hitrate.caches.block_chain import BlockChainCache
 from hitrate.core.model import Call, Reply, Timing, Usage
-from hitrate.explain.rows import Expected
+from hitrate.explain.turns.rows import Expected
 from hitrate.live.engine_tokens import VllmTokens
 from hitrate.live.expectation import expectations
 

@@ -147,8 +147,8 @@ def assemble_bench(start: Started, options: RunOptions, plan: BenchPlan, measure
     from hitrate.cli.live_run import clock_warnings
     from hitrate.cli.prediction import predict
     from hitrate.core.results import BenchResult
-    from hitrate.explain.assemble import bench as assemble
-    from hitrate.explain.rows import turn_row
+    from hitrate.explain.turns.assemble import bench as assemble
+    from hitrate.explain.turns.rows import turn_row
 
     prediction = predict(measured.calls, start, measured.dialect, options.rule_set, options.rule_settings)
     rows, warnings = assemble(measured.calls, prediction.expected, prediction.rule, plan.parts())

@@ -18,7 +18,7 @@ from hitrate.core.model import Call
 from hitrate.core.results import Expectation
 from hitrate.engines.running import settings_at
 from hitrate.errors import HitrateError, UsageError
-from hitrate.explain.rows import Expected, RuleFacts
+from hitrate.explain.turns.rows import Expected, RuleFacts
 from hitrate.live.engine_tokens import EngineTokens, engine_tokens
 from hitrate.live.expectation import RenderedTokens, TokenSource, expectations
 from hitrate.serve.practice.options import PracticeOptions

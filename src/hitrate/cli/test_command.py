@@ -236,8 +236,8 @@ def assemble_test(
     from hitrate.cli.live_run import clock_warnings
     from hitrate.cli.prediction import predict
     from hitrate.core.results import PadRow, TestResult
-    from hitrate.explain.assemble import pads, turns
-    from hitrate.explain.verdict import TargetFacts
+    from hitrate.explain.turns.assemble import pads, turns
+    from hitrate.explain.turns.verdict import TargetFacts
     from hitrate.live.asker import knob_in_words
 
     target = start.target

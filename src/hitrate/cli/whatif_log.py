@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from hitrate.core.model import Call
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.explain.evidence import Facts
-from hitrate.explain.pairing import Pairing
+from hitrate.explain.pairs.pairing import Pairing
 from hitrate.explain.seeing import seen_of
 from hitrate.logs.interface import OwnRules
 from hitrate.targets.dialects import dialect as dialect_named

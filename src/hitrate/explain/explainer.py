@@ -27,8 +27,8 @@ from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognis
 from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.grouping import Findings
 from hitrate.explain.labels import LABEL_OF, label_tokens
-from hitrate.explain.ledger import Ledger
-from hitrate.explain.pairing import Pairing
+from hitrate.explain.ledger.ledger import Ledger
+from hitrate.explain.pairs.pairing import Pairing
 from hitrate.explain.rendered import behind, is_near, kept_behind
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import seen_of

@@ -10,7 +10,7 @@ from statistics import median
 
 from hitrate.explain.evidence import Evidence, Facts, Mark, Relation, Seen
 from hitrate.explain.reachable import longest_found, shared_characters
-from hitrate.explain.states import HEAD_SHARE
+from hitrate.explain.turns.states import HEAD_SHARE
 
 SAME_CONVERSATION = frozenset({"append", "repeat", "rewind", "branch"})
 """Relations in which the earlier prompt's state is the call's own."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from hitrate.caches.interface import PrefixCache
 from hitrate.caches.radix import RadixCache
 from hitrate.core.model import Call
-from hitrate.explain.rows import Expected
+from hitrate.explain.turns.rows import Expected
 from hitrate.sim.replay import TimedCall, expected_cached_tokens
 from hitrate.targets.dialects.interface import Dialect
 from hitrate.tokens.interface import Tokenizer

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hitrate.core.model import Call
 from hitrate.errors import ContextTooSmall, HitrateError, KeyRefused, ModelNotFound, RateLimited, TargetError
-from hitrate.explain.rows import error_with_status
+from hitrate.explain.turns.rows import error_with_status
 from hitrate.targets.dialects import dialect
 from hitrate.targets.models import nearest_ids
 from hitrate.targets.presets import Target

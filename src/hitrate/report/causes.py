@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hitrate.core.findings import Oddity
     from hitrate.explain.causes.interface import Cause
-    from hitrate.explain.ledger_causes import LedgerCause
+    from hitrate.explain.ledger.causes import LedgerCause
 
 
 @cache
@@ -16,9 +16,9 @@ def causes() -> dict[str, Cause | LedgerCause | Oddity]:
     """Every cause by its name. Imported when it is asked for: a table does not need it."""
     from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
     from hitrate.explain.causes.text_breaks import TEXT_CAUSES
-    from hitrate.explain.ledger_causes import LEDGER_CAUSES
-    from hitrate.explain.pricing import PRICING_ODDITIES
-    from hitrate.explain.reporting import REPORTING_ODDITIES
+    from hitrate.explain.ledger.causes import LEDGER_CAUSES
+    from hitrate.explain.oddities.pricing import PRICING_ODDITIES
+    from hitrate.explain.oddities.reporting import REPORTING_ODDITIES
 
     known: list[Cause | LedgerCause | Oddity] = [
         *TEXT_CAUSES,

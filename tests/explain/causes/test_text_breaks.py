@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
 from hitrate.explain.diff import CHANGES, first_divergence
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Seen
-from hitrate.explain.pairing import Pairing
+from hitrate.explain.pairs.pairing import Pairing
 from hitrate.targets.dialects import dialect
 from hitrate.targets.dialects.sketch import Sketcher
 

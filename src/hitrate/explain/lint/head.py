@@ -8,7 +8,7 @@ from typing import Any
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.core.spans import escape_pointer, resolve
 from hitrate.explain.lint.interface import HeadText
-from hitrate.explain.prompt_shape import HEAD_KINDS
+from hitrate.explain.pairs.prompt_shape import HEAD_KINDS
 
 
 def head_length(prompt: CanonicalPrompt) -> int:

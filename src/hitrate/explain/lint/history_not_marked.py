@@ -8,7 +8,7 @@ from typing import ClassVar
 from hitrate.explain.causes.history_not_marked import LEAST_TOKENS
 from hitrate.explain.lint.head import head_length
 from hitrate.explain.lint.interface import Flaw, Request
-from hitrate.explain.prompt_shape import REPLY_KINDS
+from hitrate.explain.pairs.prompt_shape import REPLY_KINDS
 
 
 class HistoryNotMarked:

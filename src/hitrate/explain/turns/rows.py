@@ -9,7 +9,7 @@ from msgspec import Struct
 from hitrate.core.model import Call
 from hitrate.core.results import Aggregate, BenchCall, BenchRow, PadRow, TurnRow
 from hitrate.core.statistics import bootstrap_median_ratio, median, quantile
-from hitrate.explain.states import HEAD_SHARE, state_of
+from hitrate.explain.turns.states import HEAD_SHARE, state_of
 
 
 class Expected(Struct, frozen=True):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from hitrate.core.model import Call
 from hitrate.core.results import Aggregate, BenchRow, PadRow, PerTurn, TurnRow, Verdict
-from hitrate.explain.granularity import infer_granularity
-from hitrate.explain.history import Observation
-from hitrate.explain.rows import Expected, RuleFacts, aggregate, bench_row, pad_row, turn_row
-from hitrate.explain.verdict import TargetFacts, judge, per_turn
+from hitrate.explain.turns.granularity import infer_granularity
+from hitrate.explain.turns.history import Observation
+from hitrate.explain.turns.rows import Expected, RuleFacts, aggregate, bench_row, pad_row, turn_row
+from hitrate.explain.turns.verdict import TargetFacts, judge, per_turn
 
 RUN_LABELS = ("sequential", "parallel")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hitrate.explain.evidence import HEALTHY, Pair, Seen
-from hitrate.explain.pairing import Pairing
+from hitrate.explain.pairs.pairing import Pairing
 from hitrate.targets.dialects import dialect
 from hitrate.targets.dialects.prompt_parts import parts_of
 from hitrate.targets.dialects.rendered_parts import rendered_parts

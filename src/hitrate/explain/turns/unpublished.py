@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from hitrate.core.results import Verdict
-from hitrate.explain.history import TEMPLATE_TAIL_TOKENS, Observation
-from hitrate.explain.states import HEAD_SHARE
+from hitrate.explain.turns.history import TEMPLATE_TAIL_TOKENS, Observation
+from hitrate.explain.turns.states import HEAD_SHARE
 
 LEAST_OBSERVATIONS = 5
 """Turns with a history to find, below which no number of replicas is given and none is inferred from counts alone."""

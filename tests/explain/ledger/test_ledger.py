@@ -9,8 +9,8 @@ from hitrate.core.findings import LABELS
 from hitrate.core.model import Call, Happening, Timing, Usage
 from hitrate.core.money import Price
 from hitrate.explain.evidence import Facts
-from hitrate.explain.ledger import Ledger
-from hitrate.explain.ledger_causes import LEDGER_CAUSES
+from hitrate.explain.ledger.causes import LEDGER_CAUSES
+from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.waterfall import Waterfalls
 from hitrate.logs.sniff import open_log
 from hitrate.targets.dialects.by_shape import read_reply

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hitrate.core.results import Interval, PerTurn, TurnRow, Verdict
 from hitrate.core.statistics import median, wilson
-from hitrate.explain.history import (
+from hitrate.explain.turns.history import (
     Observation,
     history_found,
     is_second,
@@ -15,9 +15,9 @@ from hitrate.explain.history import (
     openings,
     reply_alone_missing,
 )
-from hitrate.explain.rows import RuleFacts
-from hitrate.explain.states import HEAD_SHARE
-from hitrate.explain.unpublished import LEAST_OBSERVATIONS, fixed_or_coarse, unexplained
+from hitrate.explain.turns.rows import RuleFacts
+from hitrate.explain.turns.states import HEAD_SHARE
+from hitrate.explain.turns.unpublished import LEAST_OBSERVATIONS, fixed_or_coarse, unexplained
 
 SPILL_OVER_CALLS_PER_MINUTE = 15.0
 """Above about this rate per prefix and key OpenAI sends calls to further machines.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hitrate.core.recent import Recent
-from hitrate.explain.prompt_shape import Prompt
+from hitrate.explain.pairs.prompt_shape import Prompt
 
 _TOLERANCE = 0.1
 _SLACK = 24

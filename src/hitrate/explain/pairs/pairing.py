@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from hitrate.core.prompt import Sketch
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
-from hitrate.explain.heads import Heads, heads_alike
-from hitrate.explain.known_calls import KnownCalls
-from hitrate.explain.likeness import alike
-from hitrate.explain.prefix_tree import Walk, common_front
-from hitrate.explain.prompt_shape import REPLY_KINDS, Kept, Prompt, goes_on, kept_text, prompt_of, weight
-from hitrate.explain.replay import Texts, TextsOf, carries_conversation, has_grown, is_replayed, is_resent
+from hitrate.explain.pairs.heads import Heads, heads_alike
+from hitrate.explain.pairs.known_calls import KnownCalls
+from hitrate.explain.pairs.likeness import alike
+from hitrate.explain.pairs.prefix_tree import Walk, common_front
+from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Kept, Prompt, goes_on, kept_text, prompt_of, weight
+from hitrate.explain.pairs.replay import Texts, TextsOf, carries_conversation, has_grown, is_replayed, is_resent
 
 _CANDIDATES = 6
 _SAME_CONVERSATION = 0.2

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hitrate.core.prompt import Part, Sketch
 from hitrate.explain.evidence import HEALTHY, Seen
-from hitrate.explain.pairing import Pairing
-from hitrate.explain.prefix_tree import common_front
+from hitrate.explain.pairs.pairing import Pairing
+from hitrate.explain.pairs.prefix_tree import common_front
 
 HEADS = (
     ("tools:search", "tools:book", "system:" + "You ship freight. " * 20),

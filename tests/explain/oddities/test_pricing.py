@@ -2,7 +2,7 @@ import pytest
 
 from hitrate.core.model import Usage
 from hitrate.core.money import Price
-from hitrate.explain.pricing import Pricing, is_inclusive
+from hitrate.explain.oddities.pricing import Pricing, is_inclusive
 
 GEMINI = Price(input_usd_per_mtok=1.25, cached_usd_per_mtok=0.125, output_usd_per_mtok=10.0)
 CLAUDE = Price(

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from hitrate.core.recent import Recent
 from hitrate.explain.evidence import Relation, Seen
-from hitrate.explain.prefix_tree import PrefixTree, Walk
-from hitrate.explain.prompt_shape import Prompt
+from hitrate.explain.pairs.prefix_tree import PrefixTree, Walk
+from hitrate.explain.pairs.prompt_shape import Prompt
 
 _TIPS = 256
 """Conversations whose newest prompt is kept with the kinds and lengths of its parts."""

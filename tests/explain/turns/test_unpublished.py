@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from test_verdict import row, seen
 
-from hitrate.explain.verdict import TargetFacts, judge
+from hitrate.explain.turns.verdict import TargetFacts, judge
 
 FACTS = TargetFacts(granularity=128, slack_tokens=144, published=False)
 

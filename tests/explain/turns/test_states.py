@@ -1,7 +1,7 @@
 import pytest
 
 from hitrate.core.results import STATES
-from hitrate.explain.states import state_of
+from hitrate.explain.turns.states import state_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hitrate.core.model import Happening
 from hitrate.core.prompt import Part, Sketch
 from hitrate.explain.evidence import Pair, Seen
-from hitrate.explain.pairing import Pairing
+from hitrate.explain.pairs.pairing import Pairing
 
 KINDS = {"t": "tools", "s": "system", "u": "user", "a": "assistant", "r": "tool"}
 

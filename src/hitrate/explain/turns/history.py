@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hitrate.core.results import TurnRow
-from hitrate.explain.rows import RuleFacts
-from hitrate.explain.states import HEAD_SHARE
+from hitrate.explain.turns.rows import RuleFacts
+from hitrate.explain.turns.states import HEAD_SHARE
 
 TEMPLATE_TAIL_TOKENS = 8
 """A prompt ends with the opening of the answer (a role, sometimes an opened thought), which the next turn's prompt may

@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from hitrate.core.model import REPEATED_TOTALS, Usage
 from hitrate.explain.evidence import Seen
-from hitrate.explain.reporting import Reporting
+from hitrate.explain.oddities.reporting import Reporting
 
 CHAT = "usage.prompt_tokens_details.cached_tokens"
 

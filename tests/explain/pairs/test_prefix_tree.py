@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitrate.explain.prefix_tree import PrefixTree, common_front
+from hitrate.explain.pairs.prefix_tree import PrefixTree, common_front
 
 
 def parts(text: str) -> list[bytes]:

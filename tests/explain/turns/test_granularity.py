@@ -1,6 +1,6 @@
 import pytest
 
-from hitrate.explain.granularity import infer_granularity
+from hitrate.explain.turns.granularity import infer_granularity
 
 
 def block(step, lengths):

@@ -16,8 +16,8 @@ from hitrate.core.model import Call, Happening
 from hitrate.core.money import Price, in_dollars
 from hitrate.explain.evidence import Facts, Recognised
 from hitrate.explain.labels import LABEL_OF, Labelled, label_tokens
-from hitrate.explain.ledger_causes import LEDGER_CAUSES, LedgerCause, Shortfall
-from hitrate.explain.ledger_lineage import (
+from hitrate.explain.ledger.causes import LEDGER_CAUSES, LedgerCause, Shortfall
+from hitrate.explain.ledger.lineage import (
     Conversation,
     Lane,
     Served,

@@ -1,8 +1,8 @@
 from msgspec import structs
 
 from hitrate.core.results import TurnRow
-from hitrate.explain.history import Observation
-from hitrate.explain.verdict import TargetFacts, judge, per_turn
+from hitrate.explain.turns.history import Observation
+from hitrate.explain.turns.verdict import TargetFacts, judge, per_turn
 
 FACTS = TargetFacts(minimum_tokens=17, granularity=16)
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hitrate.explain.likeness import alike, carries
-from hitrate.explain.prompt_shape import REPLY_KINDS, Prompt
+from hitrate.explain.pairs.likeness import alike, carries
+from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Prompt
 
 TextsOf = Callable[[int], Sequence[str]]
 """The texts of the parts of a call, by its index in the log."""
