@@ -306,6 +306,12 @@ def _token_counter(prompt: CanonicalPrompt) -> Callable[[int], int]:
     return tokens_to
 
 
+def _severity(finding: Finding) -> Severity:
+    """A difference of two requests is a fact, however sure its cause is: at least a warning where it is ours."""
+    found = cast(Severity, level(finding))
+    return "warning" if found == "note" and finding.voice == "yours to change" else found
+
+
 def _differences(findings: Sequence[Finding], reader: _Requests) -> Iterator[LintFinding]:
     """What the explainer found, without what a check says of the same request by itself."""
     for finding in findings:
@@ -313,7 +319,7 @@ def _differences(findings: Sequence[Finding], reader: _Requests) -> Iterator[Lin
             continue
         place = reader.places[finding.call]
         yield LintFinding(
-            severity=cast(Severity, level(finding)),
+            severity=_severity(finding),
             cause=finding.cause,
             file=place.file,
             line=place.line_of(finding.pointer),

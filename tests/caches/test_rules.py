@@ -22,6 +22,7 @@ SECOND_PROMPT_SERVED = {  # 3,000 tokens shared, 3,100 sent, nothing marked.
     "slots": (SlotCache, 3000, "slots (4 slots)"),
     "vllm-2026-11": (BlockChainCache, 2992, "vllm-2026-11 (block 16)"),
     "sglang-2026-11": (RadixCache, 3000, "sglang-2026-11 (page 1)"),
+    "lmdeploy-2026-11": (BlockChainCache, 2944, "lmdeploy-2026-11 (block 64)"),
     "llama.cpp-2026-10": (SlotCache, 3000, "llama.cpp-2026-10 (4 slots, unified)"),
     "mlx-lm-2026-11": (PromptCache, 3000, "mlx-lm-2026-11 (10 sequences)"),
     "openai-chat-before-gpt-5.6": (

@@ -218,3 +218,13 @@ def test_cases_from_their_bodies_alone(hitrate, file) -> None:
             options = ("--dialect", case["api"]) if case["api"] in ("openai-chat", "anthropic-messages") else ()
             outcome = hitrate("lint", file("one.json", json.dumps(single["body"], indent=1)), *options)
             assert outcome.code == 0, (path.name, outcome.out)
+
+
+def test_a_difference_of_two_requests_is_no_mere_note(lint):
+    """Even where the kind of value can only be guessed: that it changed is a fact."""
+    requests = [body(turn) for turn in (0, 1)]
+    for number, request in enumerate(requests):
+        request["messages"][0]["content"] = f"It is 2026-11-02 09:14:{7 + number:02} in Rotterdam.\n\n{HANDBOOK}"
+    outcome = lint(*requests, options=("--json",))
+    found = {one["cause"]: one["severity"] for one in json.loads(outcome.out)["findings"]}
+    assert (found["clock-in-prefix"], outcome.code) == ("warning", 1)

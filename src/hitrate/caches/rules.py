@@ -121,6 +121,15 @@ _RULE_SETS = (
         note="Some attention kernels force larger pages (64, 128): an override. The host tier is not modelled.",
     ),
     RuleSet(
+        name="lmdeploy-2026-11",
+        date="2026-11",
+        model="block chain",
+        parameters={"block_size": 64},
+        source="https://github.com/InternLM/lmdeploy lmdeploy/messages.py (cache_block_seq_len), 0.18",
+        note="Off by default: --enable-prefix-caching. Not held against the engine: whole blocks and LRU eviction are "
+        "documented, the treatment of a prompt's last token is taken to be vLLM's.",
+    ),
+    RuleSet(
         name="llama.cpp-2026-10",
         date="2026-10",
         model="slots",
