@@ -8,17 +8,13 @@ import os
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
-
-import platformdirs
 
 from hitrate.engines.command import StartCommand
+from hitrate.engines.starting import HOST, check_port, log_file
 from hitrate.errors import Unreachable, UsageError
 
-HOST = "127.0.0.1"
 PATIENCE_S = 900.0
 """vLLM on two busy cores took 400 s to start."""
 
@@ -40,8 +36,8 @@ class ExternalEngine:
         if command.why_not is not None:
             raise UsageError(f"{command.engine} cannot be started here: {command.why_not}", hint=command.install)
         self.command = command
-        _check_port(command.port)
-        self.log_path = _log_file(command.target)
+        check_port(command.port)
+        self.log_path = log_file(command.target)
         begin = time.perf_counter()
         with self.log_path.open("wb") as log:
             self._process = subprocess.Popen(
@@ -121,26 +117,3 @@ class ExternalEngine:
             return False
         finally:
             connection.close()
-
-
-def _check_port(port: int) -> None:
-    with socket.socket() as probe:
-        if os.name == "posix":
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise UsageError(f"port {port} of {HOST} cannot be used: {error.strerror}; choose another") from error
-
-
-def _log_file(name: str) -> Path:
-    folder = Path(platformdirs.user_log_dir("hitrate"))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, path = tempfile.mkstemp(prefix=f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-", suffix=".log", dir=folder)
-    except OSError as error:
-        raise UsageError(
-            f"no log can be written to {folder}: {error.strerror}; free it or set XDG_STATE_HOME"
-        ) from error
-    os.close(handle)
-    return Path(path)

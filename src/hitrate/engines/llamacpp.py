@@ -7,7 +7,6 @@ import http.client
 import importlib.util
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,12 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from hitrate.engines import gguf, running, tiny_model
+from hitrate.engines.starting import HOST, check_port, log_file
 from hitrate.errors import ContextTooSmall, TargetError, Unreachable, UsageError
 
-HOST = "127.0.0.1"
 OPENING_TOKENS = 3500
 """Room for the default opening of `hitrate bench`, some 3,420 tokens, with a question and a reply."""
 
@@ -121,7 +118,7 @@ class LlamaCppEngine:
         _check_options(self.options)
         self.model_id, self.model_path = find_model(self.options.model)
         check_context(self.options, gguf.read_summary(self.model_path).context_length)
-        _check_port(self.options.port)
+        check_port(self.options.port, "choose another with --port (0: a free one)")
         self.threads = self.options.threads or default_threads()
         self.slots = self.options.slots
         self._slot_folder = tempfile.TemporaryDirectory(prefix="hitrate-slots-")
@@ -293,28 +290,9 @@ def _check_options(options: LlamaCppOptions) -> None:
         raise UsageError(f"--port is {options.port}; the highest port is 65535")
 
 
-def _check_port(port: int) -> None:
-    with socket.socket() as probe:
-        if os.name == "posix":
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise UsageError(
-                f"port {port} of {HOST} cannot be used: {error.strerror}; choose another with --port (0: a free one)"
-            ) from error
-
-
 def _spawn() -> tuple[Path, subprocess.Popen[bytes]]:
-    folder = Path(platformdirs.user_log_dir("hitrate"))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f"llamacpp-{time.strftime('%Y%m%d-%H%M%S')}-", suffix=".log", dir=folder)
-    except OSError as error:
-        raise UsageError(
-            f"no log can be written to {folder}: {error.strerror}; free it or set XDG_STATE_HOME"
-        ) from error
-    with os.fdopen(handle, "wb") as log:
+    path = log_file("llamacpp")
+    with path.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "hitrate.engines.llamacpp_process"],
             stdin=subprocess.PIPE,
@@ -323,4 +301,4 @@ def _spawn() -> tuple[Path, subprocess.Popen[bytes]]:
             # Ctrl-C is for the command, which then ends the server in order.
             start_new_session=True,
         )
-    return Path(name), process
+    return path, process
