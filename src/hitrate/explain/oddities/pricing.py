@@ -12,12 +12,12 @@ from decimal import Decimal
 from hitrate.core.findings import Finding, Oddity
 from hitrate.core.model import Usage
 from hitrate.core.money import Bill, Price, Unpriced, bill
+from hitrate.explain.oddities.whole_log import whole_log_finding
 
 _SAME = Decimal("0.01")
 """Share by which two bills of the same tokens may differ: prices are rounded, and change."""
 
 _MILLION = Decimal(1_000_000)
-_LISTED = 100
 
 
 PRICING_ODDITIES = (
@@ -86,26 +86,14 @@ class Pricing:
         logged = f" The log's own cost, {_usd(self._logged)}, is the wrong one." if mispriced else ""
         parts = [self._tokens[kind].sentence(kind) for kind in (True, False) if self._tokens[kind].prompt]
         return (
-            Finding(
-                verdict="pricing",
-                cause="wrong-cost-logged" if mispriced else "how-tokens-are-billed",
-                call=None,
-                against=None,
-                pointer=None,
-                offset=None,
-                was=None,
-                now=None,
-                cacheable_chars=None,
-                cacheable_share=None,
-                lost_tokens=None,
-                lost_usd=None,
-                voice="yours to change" if mispriced else "observation",
-                confidence="certain",
-                summary=f"{' '.join(parts)} The bill is {_usd(right)}, not {_usd(wrong)}; without caching it would be "
+            whole_log_finding(
+                "pricing",
+                "wrong-cost-logged" if mispriced else "how-tokens-are-billed",
+                self._calls,
+                f"{' '.join(parts)} The bill is {_usd(right)}, not {_usd(wrong)}; without caching it would be "
                 f"{_usd(self._right.without_caching)}.{logged}",
-                advice=" ".join(self._tokens[kind].advice(kind) for kind in (True, False) if self._tokens[kind].prompt),
-                calls=tuple(self._calls[:_LISTED]),
-                occurrences=len(self._calls),
+                " ".join(self._tokens[kind].advice(kind) for kind in (True, False) if self._tokens[kind].prompt),
+                voice="yours to change" if mispriced else "observation",
             ),
         )
 

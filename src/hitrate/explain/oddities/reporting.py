@@ -6,12 +6,13 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hitrate.core.findings import Finding, Oddity
+from hitrate.core.findings import Confidence, Finding, Oddity
 from hitrate.core.model import REPEATED_TOTALS, Usage
 from hitrate.explain.evidence import Seen
+from hitrate.explain.oddities.whole_log import whole_log_finding
 from hitrate.explain.signs import served_nothing
 
 _LEAST_CALLS = 2
@@ -19,8 +20,6 @@ _LEAST_CALLS = 2
 
 _WARM_SHARE = 0.5
 """A first token in less than half the time of the conversation's first call, at no shorter prompt, was not cold."""
-
-_LISTED = 100
 
 _UNUSUAL = {
     "openai-chat": frozenset(
@@ -239,25 +238,7 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _finding(cause: str, calls: Iterable[int], summary: str, advice: str, confidence: str = "certain") -> Finding:
-    listed = tuple(calls)
-    return Finding(
-        verdict="reporting",
-        cause=cause,
-        call=None,
-        against=None,
-        pointer=None,
-        offset=None,
-        was=None,
-        now=None,
-        cacheable_chars=None,
-        cacheable_share=None,
-        lost_tokens=None,
-        lost_usd=None,
-        voice="observation",
-        confidence=confidence,  # type: ignore[arg-type]
-        summary=summary,
-        advice=advice,
-        calls=listed[:_LISTED],
-        occurrences=max(1, len(listed)),
-    )
+def _finding(
+    cause: str, calls: Sequence[int], summary: str, advice: str, confidence: Confidence = "certain"
+) -> Finding:
+    return whole_log_finding("reporting", cause, calls, summary, advice, confidence=confidence)
