@@ -19,6 +19,7 @@ from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Sketch
 from hitrate.core.records import MOST_LISTED, RecordCount, Records, Skipped
+from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.evidence import Facts, Seen
 from hitrate.explain.explainer import Explainer, Sources
 from hitrate.explain.oddities.pricing import Pricing
@@ -234,13 +235,13 @@ _PROMPT_BYTES = 1 << 20
 
 def canonical_of(body: bytes, dialect: str) -> CanonicalPrompt:
     """The prompt of a request. ValueError for a body that the wire format cannot read."""
-    return dialect_named(_WIRES.get(dialect, dialect)).canonical(body)
+    return dialect_named(wire_named(dialect)).canonical(body)
 
 
 def pieces_of(body: bytes, dialect: str) -> CanonicalPrompt:
     """The same with a prompt that was rendered before it was sent cut at its turns."""
     found = canonical_of(body, dialect)
-    return pieced(found) if _WIRES.get(dialect, dialect) == "llamacpp-completion" else found
+    return pieced(found) if wire_named(dialect) == RENDERED else found
 
 
 class _Prompts:
@@ -263,6 +264,3 @@ class _Prompts:
             del self._read[oldest]
             self._bytes -= len(oldest[0])
         return found
-
-
-_WIRES = {"tokens": "llamacpp-completion", "llama.cpp-completion": "llamacpp-completion", "gemini": "gemini-generate"}

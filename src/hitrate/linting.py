@@ -23,6 +23,7 @@ from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.core.records import RecordCount, Records
+from hitrate.core.wires import wire_named
 from hitrate.errors import InputFileError, UsageError
 from hitrate.explain.explainer import seen_of
 from hitrate.explain.lint.checks import CHECKS
@@ -32,7 +33,6 @@ from hitrate.explain.visible import excerpt, visible
 from hitrate.explaining import explain_log
 from hitrate.logs.interface import OwnRules
 from hitrate.logs.one_exchange import OneExchange
-from hitrate.logs.pairs import DIALECTS
 from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, named
 from hitrate.logs.sniff import STANDARD_INPUT, Log, open_log
 from hitrate.report.levels import level
@@ -98,7 +98,7 @@ class _Requests:
 
     def __init__(self, names: Sequence[str], dialect: str | None) -> None:
         if dialect is not None:
-            dialect_named(DIALECTS.get(dialect, dialect))
+            dialect_named(wire_named(dialect))
         self.flaws = _Flaws()
         self.notes: list[str] = []
         self.places: list[_Place] = []
@@ -158,7 +158,7 @@ class _Requests:
         guessed = self._dialect or dialect or guess_dialect(value)
         if guessed is None:
             raise ValueError("its wire format is not recognised; name it with --dialect")
-        wire = DIALECTS.get(guessed, guessed)
+        wire = wire_named(guessed)
         model = model or next((value[one] for one in ("model", "modelId") if isinstance(value.get(one), str)), None)
         call = Call(target="", dialect=wire, body=body, model=model)
         try:

@@ -13,11 +13,10 @@ from hitrate.core.cost import Quote
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Bill, Unpriced, bill
 from hitrate.core.whatif_results import MOST_CALLS, CallOutcome, Measured, Scenario, WhatIfReport
+from hitrate.core.wires import RENDERED, wire_named
 from hitrate.errors import UsageError
 from hitrate.explain.rewrites.affinity import Affinity
 from hitrate.explain.rewrites.interface import Rewrite, Sent
-from hitrate.logs.pairs import DIALECTS
-from hitrate.logs.shapes import RENDERED
 from hitrate.sim.lifetimes import Step, gaps, lifetimes
 
 AS_SENT = "as sent"
@@ -129,7 +128,7 @@ class _Run:
         return _CANNOT if rendered and rendered == len(self._log.read) else rewrite.without_effect
 
     def _rendered(self) -> int:
-        return sum(DIALECTS.get(one.call.dialect, one.call.dialect) == RENDERED for one in self._log.read)
+        return sum(wire_named(one.call.dialect) == RENDERED for one in self._log.read)
 
     def _changed(self, sent: list[bytes], bodies: list[bytes], fixes: Sequence[Fix]) -> int:
         """Calls with another body, or which are routed by a key that they had not."""

@@ -15,9 +15,10 @@ from hitrate.core.headers import kept_request_headers
 from hitrate.core.model import Call, Reading, Timing, Usage
 from hitrate.core.records import Remark, Skipped
 from hitrate.core.spans import compact
+from hitrate.core.wires import RENDERED, wire_named
 from hitrate.logs.answered import ANSWER_MEMBERS, answer_headers, diagnosis_of
 from hitrate.logs.interface import ReplyReader
-from hitrate.logs.shapes import RENDERED, body_problems, guess_dialect, is_request_body, kind, named
+from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, kind, named
 
 REQUEST_MEMBERS = ("body", "request")
 RESPONSE_MEMBERS = ("response", "usage", "usageMetadata")
@@ -26,13 +27,6 @@ TIME_MEMBERS = ("at", "timestamp", "time", "created_at", "createdAt", "start_tim
 DONE_MEMBERS = ("done", "done_at", "completed_at", "finished_at", "end_time", "endTime", "ended_at")
 SESSION_MEMBERS = ("session", "session_id", "sessionId", "conversation_id", "conversationId")
 _IS_DONE = frozenset(DONE_MEMBERS)
-
-DIALECTS = {
-    "gemini": "gemini-generate",
-    "llama.cpp-completion": RENDERED,
-    "tokens": RENDERED,
-}
-"""Names of wire formats in logs, where they differ from those used here."""
 
 _WIRES = frozenset(
     {"openai-chat", "openai-responses", "anthropic-messages", "bedrock-converse", "gemini-generate", RENDERED}
@@ -131,8 +125,8 @@ class Exchange:
         self, record: dict[str, Any], response: dict[str, Any] | None, guessed: str | None
     ) -> tuple[str, Reading]:
         named_dialect = self._api or _text(record.get("api")) or _text(record.get("dialect"))
-        dialect = DIALECTS.get(named_dialect or "", named_dialect)
-        guessed = DIALECTS.get(guessed or "", guessed)
+        dialect = None if named_dialect is None else wire_named(named_dialect)
+        guessed = None if guessed is None else wire_named(guessed)
         if guessed == RENDERED:  # a prompt and no messages: the body says so, whatever the log or the reply looks like
             dialect = RENDERED
         elif dialect not in _WIRES and guessed is not None:

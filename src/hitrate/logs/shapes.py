@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from hitrate.core.wires import RENDERED
+
 PROMPT_MEMBERS = ("messages", "input", "contents", "prompt", "prompt_token_ids")
 """Members of which a request body holds one: chat, Messages, Converse; Responses; Gemini; rendered text; token ids."""
-
-RENDERED = "llamacpp-completion"
-"""The wire of rendered prompts, whoever serves it: llama.cpp's `/completion`, and `/v1/completions` of OpenAI, vLLM and
-others, whose request is the same and whose reply is told by its shape."""
 
 _MOST_NAMED = 5
 

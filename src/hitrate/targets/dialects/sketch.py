@@ -26,6 +26,7 @@ from hitrate.core.layout import Layouts
 from hitrate.core.prompt import CanonicalPrompt, Part, Setting, Sketch
 from hitrate.core.recent import Recent
 from hitrate.core.spans import Node
+from hitrate.core.wires import RENDERED, wire_named
 from hitrate.targets.dialects import dialect as dialect_named
 from hitrate.targets.dialects.decoded_node import DecodedNode
 from hitrate.targets.dialects.prompt_builder import AFFINITY_KNOBS
@@ -39,13 +40,6 @@ REMEMBERED = 1 << 14
 
 _FRAMES = 128
 """Frames kept in mind, as they stand."""
-
-_ELSEWHERE = {
-    "tokens": "llamacpp-completion",
-    "llama.cpp-completion": "llamacpp-completion",
-    "gemini": "gemini-generate",
-}
-"""Names that logs have for wire formats."""
 
 _TEXT = "stands for the messages"
 
@@ -127,7 +121,7 @@ class Sketcher:
 
         ValueError, one line, where the wire's own reader cannot read the body; UsageError for an unknown wire.
         """
-        name = _ELSEWHERE.get(dialect, dialect)
+        name = wire_named(dialect)
         reader = self._readers.get(name)
         if reader is None:
             reader = self._readers[name] = _WireSketcher(name, self._remembered)
@@ -137,7 +131,7 @@ class Sketcher:
 
 def sketch_of_body(body: bytes, dialect: str, headers: Mapping[str, str] | None = None) -> Sketch:
     """The same as `Sketcher.sketch`, by reading the whole body."""
-    name = _ELSEWHERE.get(dialect, dialect)
+    name = wire_named(dialect)
     try:
         prompt = dialect_named(name).canonical(body)
         value = spans.parse(spans.decode_text(body)).value
@@ -157,7 +151,7 @@ def sketch_of(prompt: CanonicalPrompt, dialect: str, body: Mapping[str, Any]) ->
 
 def texts_of_parts(prompt: CanonicalPrompt, dialect: str) -> list[str]:
     """The text of each part of the prompt's sketch."""
-    if _ELSEWHERE.get(dialect, dialect) == "llamacpp-completion":
+    if wire_named(dialect) == RENDERED:
         return [text for _, text in rendered_pieces(prompt)]
     return ["".join(segment.text for segment in segments) for segments in segments_of_parts(prompt)]
 
