@@ -31,8 +31,8 @@ from hitrate.explain.lint.head import head_texts
 from hitrate.explain.lint.interface import Flaw, Request
 from hitrate.explain.visible import excerpt, visible
 from hitrate.explaining import explain_log
+from hitrate.logs.formats.one_exchange import OneExchange
 from hitrate.logs.interface import OwnRules
-from hitrate.logs.one_exchange import OneExchange
 from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, named
 from hitrate.logs.sniff import STANDARD_INPUT, Log, open_log
 from hitrate.report.levels import level

@@ -101,7 +101,7 @@ def test_usual_lines_are_not_decoded_but_for_the_first(tmp_path, monkeypatch, me
     data = b"\n".join(json.dumps(record, separators=separators).encode() for record in records)
     decoded = []
     monkeypatch.setattr(
-        "hitrate.logs.request_pairs.decoded", lambda *arguments: decoded.append(arguments) or real(*arguments)
+        "hitrate.logs.formats.request_pairs.decoded", lambda *arguments: decoded.append(arguments) or real(*arguments)
     )
     calls = list(opened(tmp_path, data, "request-pairs"))
     assert [json.loads(call.body)[member] for call in calls] == [messages[:count] for count in range(1, 6)]

@@ -16,13 +16,13 @@ from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.records import RecordCount, Records, Remark, Skipped
 from hitrate.errors import InputFileError, UsageError
-from hitrate.logs.claude_code import ClaudeCode
+from hitrate.logs.formats.claude_code import ClaudeCode
+from hitrate.logs.formats.one_exchange import OneExchange
+from hitrate.logs.formats.pi import Pi
+from hitrate.logs.formats.request_pairs import RequestPairs
+from hitrate.logs.formats.session_file import SessionFile
 from hitrate.logs.interface import LogReader, OwnPrice, OwnRules, Repeated, ReplyReader
 from hitrate.logs.lines import HEAD_BYTES, decoded, raw_lines
-from hitrate.logs.one_exchange import OneExchange
-from hitrate.logs.pi import Pi
-from hitrate.logs.request_pairs import RequestPairs
-from hitrate.logs.session_file import SessionFile
 
 READERS: tuple[LogReader, ...] = (ClaudeCode(), Pi(), SessionFile(), RequestPairs(), OneExchange())
 """The most particular first: each is asked in turn."""

@@ -7,10 +7,10 @@ from typing import BinaryIO
 
 from hitrate.core import spans
 from hitrate.core.records import Remark, Skipped
+from hitrate.logs.formats.request_pairs import member_bytes
 from hitrate.logs.interface import Item, ReplyReader
 from hitrate.logs.lines import Fault, opening, parsed, read_document
 from hitrate.logs.pairs import Exchange, is_exchange
-from hitrate.logs.request_pairs import member_bytes
 
 
 class OneExchange:

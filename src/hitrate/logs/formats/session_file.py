@@ -16,11 +16,11 @@ from typing import Any, BinaryIO
 from hitrate.core import spans
 from hitrate.core.money import Price
 from hitrate.core.records import Remark, Skipped
-from hitrate.logs.claude_code import Answers
+from hitrate.logs.formats.claude_code import Answers
+from hitrate.logs.formats.request_pairs import member_bytes
 from hitrate.logs.interface import Item, OwnPrice, OwnRules, ReplyReader
 from hitrate.logs.lines import Fault, opening, parsed, read_document
 from hitrate.logs.pairs import Exchange
-from hitrate.logs.request_pairs import member_bytes
 from hitrate.logs.shapes import kind
 
 _EXCHANGE_MEMBER = re.compile(rb'"(body|request|response|messages)"\s*:')
