@@ -1,0 +1,1 @@
+"""The live page: what is being recorded, as it happens."""
