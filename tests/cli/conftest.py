@@ -14,9 +14,9 @@ from plain_server import PlainServer
 
 from hitrate.cli.group import run
 from hitrate.report.json import schema
+from hitrate.serve.listening import listen
 from hitrate.serve.practice.faults import parse_fault
 from hitrate.serve.practice.options import PracticeOptions
-from hitrate.serve.practice.server import listen
 from hitrate.serve.practice.server import run as serve
 from hitrate.serve.practice.vendors import imitating
 from hitrate.targets.presets import all_names, load

@@ -10,9 +10,10 @@ import zlib
 from contextlib import contextmanager
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from hitrate.serve.listening import listen
 from hitrate.serve.practice.caches import cache_maker
 from hitrate.serve.practice.options import PracticeOptions
-from hitrate.serve.practice.server import listen, run
+from hitrate.serve.practice.server import run
 from hitrate.serve.practice.service import Service
 from hitrate.serve.practice.timeline import pace_of, stream, whole_body
 from hitrate.serve.practice.vendors import imitating

@@ -14,16 +14,17 @@ import msgspec
 from hitrate.core.headers import kept_request_headers, kept_response_headers
 from hitrate.core.model import Call
 from hitrate.errors import KeyRefused, TargetError, Unreachable
-from hitrate.live.address import parse_base_url
-from hitrate.live.connection import Connection, tls_context
+from hitrate.live.connection import Connection
 from hitrate.live.outcome import read_outcome, refusal_text, timing_of
 from hitrate.live.pool import Pool
 from hitrate.live.request import default_lines, header_lines, length_line, open_head, request_head
 from hitrate.live.response import Response
 from hitrate.live.retry import wait_before_retry
+from hitrate.targets.address import parse_base_url
 from hitrate.targets.dialects import aws_eventstream
 from hitrate.targets.dialects.header_counts import with_header_counts
 from hitrate.targets.dialects.interface import Dialect
+from hitrate.targets.reaching import tls_context
 
 REHEARSALS = 8
 """After this many runs the interpreter has specialised the decoding code."""

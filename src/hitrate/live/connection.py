@@ -10,16 +10,16 @@ enough for every known target, so nothing else is offered.
 from __future__ import annotations
 
 import asyncio
-import errno
 import socket
 import ssl
 from time import perf_counter_ns
 from typing import cast
 
 from hitrate.errors import Unreachable
-from hitrate.live.address import Address
 from hitrate.live.response import Response
 from hitrate.live.turns import Turns
+from hitrate.targets.address import Address
+from hitrate.targets.reaching import why_not_connected
 
 WRITE_PIECE_BYTES = 256 * 1024
 """A larger request goes out in pieces, each when the socket has taken the one before."""
@@ -182,29 +182,5 @@ async def open_connection(
     except (OSError, TimeoutError) as error:
         if hasattr(connection, "transport"):
             connection.transport.abort()
-        raise Unreachable(f"{address}: {_why(error, timeout_s)}") from error
+        raise Unreachable(f"{address}: {why_not_connected(error, timeout_s)}") from error
     return connection
-
-
-def tls_context() -> ssl.SSLContext:
-    """Certificates are checked against the system's store, or the one `SSL_CERT_FILE` or `SSL_CERT_DIR` names."""
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-def _why(error: Exception, timeout_s: float) -> str:
-    match error:
-        case ssl.SSLCertVerificationError():
-            return f"TLS certificate refused: {error.verify_message}"
-        case ssl.SSLError():
-            return f"TLS handshake failed: {error.reason or error}"
-        case TimeoutError() if error.errno is None:
-            return f"no connection in {timeout_s:g} s"
-        case socket.gaierror():
-            return f"host name not found ({error.strerror})"
-        case OSError() if error.errno == errno.ECONNREFUSED or f"[Errno {errno.ECONNREFUSED}]" in str(error):
-            return "connection refused"  # a name with several addresses gives one OSError without errno for all
-        case OSError():
-            return error.strerror or str(error) or type(error).__name__
-    return str(error)

@@ -10,9 +10,9 @@ import asyncio
 import ssl
 from collections import deque
 
-from hitrate.live.address import Address
 from hitrate.live.connection import Connection, open_connection
 from hitrate.live.turns import Turns
+from hitrate.targets.address import Address
 
 
 class Pool:

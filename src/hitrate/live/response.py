@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import httptools
 
-Slice = tuple[int, int, bytes]
-
-LONGEST_REPLY_BYTES = 64 * 1024 * 1024
-"""Far more than any model says in one reply; what sends more has lost its way, and would fill the memory."""
-
-TOO_LONG = f"the reply is longer than {LONGEST_REPLY_BYTES // 1024**2} MiB, the most that is read of one"
+from hitrate.targets.content_coding import LONGEST_BYTES as LONGEST_REPLY_BYTES
+from hitrate.targets.content_coding import TOO_LONG, Slice
 
 _PART_BYTES = 100
 """What the interpreter needs for a chunk or a header, beside its bytes: a flood of tiny ones is mostly that."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import gc
 import os
 import socket
-import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import uvicorn
 
-from hitrate.errors import UsageError
+from hitrate.serve.listening import listen, loop_factory
 from hitrate.serve.practice.app import PracticeApp
 from hitrate.serve.practice.caches import cache_maker
 from hitrate.serve.practice.options import PracticeOptions
@@ -77,7 +75,7 @@ def run(
     )
     path = OWN_BASE_PATH if options.imitates is None else vendor(options.imitates).base_path
     server = _Server(config, lambda: ready(Running(base_url(options.host, listening, path), server.stop)))
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(server.serve(sockets=[listening]))
 
 
@@ -113,34 +111,3 @@ class _Server(uvicorn.Server):
 
     def stop(self) -> None:
         self.should_exit = True
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one. Raises UsageError for an address that cannot be had."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-        # Not on Windows, where it would let two servers share a port.
-        if sys.platform != "win32":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(2048)
-    except (OSError, OverflowError) as error:
-        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-            raise UsageError(
-                f"port {port} on {host} is in use; choose another with --port, or 0 for a free one"
-            ) from None
-        raise UsageError(f"cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}") from None
-    return listening
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's, where it is installed; its timers and writes are about twice as fast."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Any = uvloop.new_event_loop
-    return factory  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
 import pytest
 
 from hitrate.errors import UsageError
-from hitrate.live.address import parse_base_url
+from hitrate.targets.address import parse_base_url
 
 
 @pytest.mark.parametrize(
