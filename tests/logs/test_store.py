@@ -293,7 +293,7 @@ def test_a_newer_schema_is_refused(tmp_path):
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        UsageError, match=r"runs.sqlite3 was written by a newer hitrate \(schema 99, this one knows 2\)"
+        UsageError, match=r"runs.sqlite3 was written by a newer hitrate \(schema 99, this one knows 3\)"
     ):
         Store.open(path)
 
@@ -316,7 +316,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 def test_a_full_disk_loses_the_call_that_did_not_fit_and_nothing_before(store):
     run = store.begin_run("test", "practice", None, "hitrate", WHEN)
     store.add_call(run, call_of(b'{"messages":["small"]}'))
-    store._connection.execute("PRAGMA max_page_count = 1")
+    store._database._connection.execute("PRAGMA max_page_count = 1")
     with pytest.raises(StoreUnavailable, match=r"runs are not stored, .*: database or disk is full"):
         store.add_call(run, call_of(json.dumps({"messages": ["x" * 100_000]}).encode()))
     assert [call.body for call in store.calls(run)] == [b'{"messages":["small"]}']
@@ -324,7 +324,7 @@ def test_a_full_disk_loses_the_call_that_did_not_fit_and_nothing_before(store):
 
 def test_a_store_that_became_read_only(store):
     run = store.begin_run("test", "practice", None, "hitrate", WHEN)
-    store._connection.execute("PRAGMA query_only = ON")
+    store._database._connection.execute("PRAGMA query_only = ON")
     with pytest.raises(StoreUnavailable, match="attempt to write a readonly database"):
         store.add_call(run, call_of())
 

@@ -2,46 +2,97 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 SHORTEST_PART = 64
 """Bytes below which a top-level value is not worth a part of its own; elements of arrays always are parts."""
 
+LONGEST_PART = 16 << 10
+"""Bytes above which a value is cut into blocks, so that a text that grows at its end shares what it had before."""
+BLOCK_BYTES = 4 << 10
 
-class Piece(msgspec.Struct, frozen=True):
-    """`is_part` marks a value to be stored once (a message, a tool, a long string), the rest is what stands between."""
+Value = list[bytes]
+"""A value to be stored once: its bytes, in blocks where it is long."""
 
-    data: bytes
-    is_part: bool
+
+class Joined(NamedTuple):
+    """Elements of an array, with the same bytes between any two of them."""
+
+    separator: bytes
+    values: list[Value]
+
+
+Piece = bytes | Joined
+"""Bytes that stand as they are between values, or values."""
 
 
 def split_body(body: bytes) -> list[Piece]:
-    """Pieces whose bytes, joined, are `body`. One part if it is no JSON object in UTF-8.
+    """Pieces that make up `body`. One value if it is no JSON object in UTF-8.
 
     The raw values are found again by searching forward from the one before. A search that met the same bytes earlier,
-    inside a key, would cut at an odd place; the pieces still join to the same body.
+    inside a key, would cut at an odd place; the pieces still make up the same body.
     """
-    values: list[bytes] = []
     try:
         body.decode()
-        for value in msgspec.json.decode(body, type=dict[str, msgspec.Raw]).values():
-            raw = bytes(value)
-            if raw.startswith(b"["):
-                values.extend(bytes(element) for element in msgspec.json.decode(raw, type=list[msgspec.Raw]))
-            elif len(raw) >= SHORTEST_PART:
-                values.append(raw)
+        members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return [Piece(body, is_part=True)]
-    pieces = []
+        return [Joined(b"", [blocks_of(body)])] if body else []
+    pieces: list[Piece] = []
     position = 0
-    for raw in values:
+    for value in members.values():
+        raw = bytes(value)
         start = body.find(raw, position)
         if start < 0:  # a duplicate key: its last value comes in the place of its first
             continue
-        if start > position:
-            pieces.append(Piece(body[position:start], is_part=False))
-        pieces.append(Piece(raw, is_part=True))
-        position = start + len(raw)
-    if position < len(body):
-        pieces.append(Piece(body[position:], is_part=False))
-    return pieces
+        found = _pieces_of(raw)
+        if found is not None:
+            pieces += [body[position:start], *found]
+            position = start + len(raw)
+    pieces.append(body[position:])
+    return [piece for piece in pieces if piece]
+
+
+def blocks_of(value: bytes) -> Value:
+    if len(value) <= LONGEST_PART:
+        return [value]
+    return [value[start : start + BLOCK_BYTES] for start in range(0, len(value), BLOCK_BYTES)]
+
+
+def elements_of(array: bytes) -> list[bytes] | None:
+    """The elements of a JSON array as they stand; None for what is no array, or one of numbers or words, which are too
+    small to be kept one by one."""
+    try:
+        elements = [bytes(element) for element in msgspec.json.decode(array, type=list[msgspec.Raw])]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return elements if elements and elements[0][:1] in b'{["' else None
+
+
+def _pieces_of(raw: bytes) -> list[Piece] | None:
+    """None for a value that is not worth pieces of its own."""
+    elements = elements_of(raw) if raw.startswith(b"[") else None
+    if elements is None:
+        return [Joined(b"", [blocks_of(raw)])] if len(raw) >= SHORTEST_PART else None
+    start = raw.find(elements[0], 1)
+    separator = _separator(raw, elements, start)
+    joined = separator.join(elements)
+    if raw.startswith(joined, start):
+        values = [blocks_of(element) for element in elements]
+        return [raw[:start], Joined(separator, values), raw[start + len(joined) :]]
+    pieces: list[Piece] = []
+    position = 0
+    for element in elements:  # written by hand, with other white space each time
+        start = raw.find(element, position)
+        pieces += [raw[position:start], Joined(b"", [blocks_of(element)])]
+        position = start + len(element)
+    return [*pieces, raw[position:]]
+
+
+def _separator(array: bytes, elements: list[bytes], start: int) -> bytes:
+    """What stands between the first two elements, the first of which starts there."""
+    if len(elements) == 1:
+        return b","
+    end = start + len(elements[0])
+    return array[end : array.find(elements[1][:1], end + 1)]

@@ -4,49 +4,87 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from hitrate.core.model import Call, Reply, Timing, Usage
+from hitrate.core.model import Call, Happening, Reply, Timing, Usage
 
+_encode = msgspec.json.Encoder().encode
+_REPLY = tuple(name for name in Reply.__struct_fields__ if name != "message")
+_REPLY_DEFAULTS = dict(zip(_REPLY, Reply.__struct_defaults__, strict=True))
 _INT64 = range(-(2**63), 2**63)
 
 _COUNTS = tuple(name for name in Usage.__struct_fields__ if name.endswith("_tokens"))
 _TIMING = Timing.__struct_fields__
 _TEXTS = ("session", "label", "target", "dialect")
+_PLAIN = (*_TEXTS, "turn", "model", "status", "error", "line")
+
+NAMES = (
+    *_PLAIN,
+    *_COUNTS,
+    "cached_source",
+    *_TIMING,
+    "headers",
+    "response_headers",
+    "sources",
+    "waits",
+    "happenings",
+    "diagnosis",
+    "raw_usage",
+    "reply",
+)
+"""Every column of a call but `id`, `run`, `position` and `body`."""
+
+_plain_of = attrgetter(*_PLAIN)
+_usage_of = attrgetter(*_COUNTS, "cached_source")
+_timing_of = attrgetter(*_TIMING)
+_NO_TIMING = (None,) * len(_TIMING)
 
 
-def from_call(call: Call) -> dict[str, Any]:
-    """Every column but `run`, `position` and `body`."""
-    columns: dict[str, Any] = {name: getattr(call, name) for name in (*_TEXTS, "turn", "model", "status", "error")}
-    columns |= {name: getattr(call.usage, name) for name in (*_COUNTS, "cached_source")}
-    columns |= {name: getattr(call.timing, name, None) for name in _TIMING}
-    columns |= {
-        "headers": json_text(call.headers),
-        "response_headers": json_text(call.response_headers),
-        "sources": json_text(call.usage.sources),
-        "waits": json_text(call.waits),
-        "raw_usage": None if call.raw_usage is None else json_text(call.raw_usage),
-        "reply": None if call.reply is None else json_text(msgspec.structs.asdict(call.reply)),
-    }
-    return {name: plain(value) for name, value in columns.items()}
+def from_call(call: Call) -> list[Any]:
+    """The values of the columns `NAMES`, as SQLite can hold them."""
+    values: list[Any] = [
+        *_plain_of(call),
+        *_usage_of(call.usage),
+        *(_NO_TIMING if call.timing is None else _timing_of(call.timing)),
+        json_text(call.headers),
+        json_text(call.response_headers),
+        json_text(call.usage.sources),
+        json_text(call.waits),
+        json_text(call.happenings) if call.happenings else None,
+        None if call.diagnosis is None else json_text(call.diagnosis),
+        None if call.raw_usage is None else json_text(call.raw_usage),
+        None if call.reply is None else json_text(_reply_members(call.reply)),
+    ]
+    for index, value in enumerate(values):
+        if type(value) is str:
+            if not value.isascii():
+                values[index] = plain(value)
+        elif type(value) is int and value not in _INT64:
+            values[index] = plain(value)
+    return values
 
 
 def to_call(row: sqlite3.Row, body: bytes) -> Call:
     usage = {name: _integer(row[name]) for name in _COUNTS}
     texts: dict[str, Any] = {name: text(row[name]) for name in _TEXTS}
+    happenings = () if row["happenings"] is None else json.loads(row["happenings"])
     return Call(
         body=body,
         turn=_integer(row["turn"]),
         model=text_or_none(row["model"]),
         status=_integer(row["status"]),
         error=text_or_none(row["error"]),
+        line=_integer(row["line"]),
         usage=Usage(**usage, cached_source=text(row["cached_source"]), sources=json.loads(row["sources"])),
         timing=None if row["at"] is None else Timing(**{name: row[name] for name in _TIMING}),
         headers=json.loads(row["headers"]),
         response_headers=json.loads(row["response_headers"]),
         waits=tuple(json.loads(row["waits"])),
+        happenings=tuple(Happening(**happening) for happening in happenings),
+        diagnosis=None if row["diagnosis"] is None else json.loads(row["diagnosis"]),
         raw_usage=None if row["raw_usage"] is None else json.loads(row["raw_usage"]),
         reply=None if row["reply"] is None else _reply(json.loads(row["reply"])),
         **texts,
@@ -78,13 +116,54 @@ def _integer(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """By the standard library: unlike msgspec's encoder it keeps NaN and lone surrogates, which servers do send."""
+    """Compact JSON from which the standard library reads the same value, NaN and lone surrogates included, which
+    servers do send."""
+    try:
+        encoded = _encode(value)
+        if b"null" not in encoded:  # which also stands where NaN was
+            return encoded.decode()
+    except (UnicodeEncodeError, OverflowError, RecursionError):
+        pass
     return json.dumps(msgspec.to_builtins(value), separators=(",", ":"))
 
 
+def _reply_members(reply: Reply) -> dict[str, Any]:
+    """What of a reply is not at its default and does not stand in its message as well."""
+    members = {name: value for name in _REPLY if (value := getattr(reply, name)) != _REPLY_DEFAULTS[name]}
+    members["message"] = reply.message
+    for name, derived in _derived(reply.message).items():
+        if members.get(name, _REPLY_DEFAULTS[name]) == derived:
+            members.pop(name, None)
+        elif name not in members:
+            members[name] = _REPLY_DEFAULTS[name]
+    return members
+
+
+def _derived(message: Any) -> dict[str, Any]:
+    """What a reply usually says beside its message, by what stands in it."""
+    found: dict[str, Any] = {}
+    if not isinstance(message, dict):
+        return found
+    content = message.get("content")
+    if isinstance(content, str):
+        found["text"] = content
+    elif isinstance(content, list):
+        for name, kind in (("text", "text"), ("reasoning", "thinking")):
+            texts = [block.get(kind) for block in content if isinstance(block, dict) and block.get("type") == kind]
+            if texts and all(isinstance(one, str) for one in texts):
+                found[name] = "".join(texts)
+    for member in ("reasoning_content", "reasoning"):
+        if isinstance(reasoning := message.get(member), str):
+            found["reasoning"] = reasoning
+            break
+    if isinstance(calls := message.get("tool_calls"), list):
+        found["tool_calls"] = tuple(calls)
+    return found
+
+
 def _reply(fields: dict[str, Any]) -> Reply:
-    token_ids = fields.pop("token_ids")
-    return Reply(
-        **{**fields, "tool_calls": tuple(fields["tool_calls"])},
-        token_ids=None if token_ids is None else tuple(token_ids),
-    )
+    fields = {**_derived(fields["message"]), **fields}
+    for name in ("tool_calls", "token_ids"):
+        if fields.get(name) is not None:
+            fields[name] = tuple(fields[name])
+    return Reply(**fields)

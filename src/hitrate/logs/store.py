@@ -1,61 +1,44 @@
 """The store of runs: one SQLite file, written while a run goes on, so that a run cut off keeps what was measured.
 
 It opens with plain `sqlite3`; the columns are documented in `migrations/*.sql`. Prompts are in it, so file and folder
-are for the user alone. Keys and cookies never are: the client keeps them out, and `add_call` refuses them again.
+are for the user alone. Keys and cookies never are: the client keeps them out, and `add_calls` refuses them again.
 """
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import hashlib
 import json
 import os
 import secrets
-import sqlite3
-import threading
-from collections.abc import Iterator
-from importlib import resources
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import platformdirs
 
 from hitrate.core.model import Call
 from hitrate.core.probe_results import ProbeResult
 from hitrate.core.results import SCHEMA_VERSION, BenchResult, TestResult
-from hitrate.errors import HitrateError, UsageError
-from hitrate.logs import rows
-from hitrate.logs.bodies import split_body
+from hitrate.core.secret_headers import SECRET_HEADERS
+from hitrate.errors import UsageError
+from hitrate.logs import recordings, retention, rows
+from hitrate.logs.database import Database, StoreUnavailable, default_path
+from hitrate.logs.parts import PartReader
+from hitrate.logs.recipes import Recipes
+from hitrate.logs.recordings import JournalPosition, Recording
+
+__all__ = ["RESULT_TYPES", "RunList", "RunResult", "RunSummary", "Store", "StoreUnavailable", "default_path"]
 
 RunResult = TestResult | BenchResult | ProbeResult
 """What a run can end in."""
 
 RESULT_TYPES: dict[str, type[RunResult]] = {"test": TestResult, "bench": BenchResult, "probe": ProbeResult}
 
-SECRET_HEADERS = frozenset(
-    {
-        "api-key",
-        "authorization",
-        "cookie",
-        "proxy-authorization",
-        "set-cookie",
-        "x-amz-security-token",
-        "x-api-key",
-        "x-auth-token",
-        "x-goog-api-key",
-    }
-)
+RECORDING = "record"
+"""The kind of a run whose calls were recorded on their way to somewhere else. It goes on for as long as it likes and
+ends in no result."""
 
 _ID_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 """Without 0/o and 1/i/l, which people mistake for each other."""
-
-_BUSY_SECONDS = 5.0
-
-
-class StoreUnavailable(HitrateError):
-    """The store cannot be opened or written (read-only, disk full, no database). A run can go on without it."""
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,43 +63,24 @@ class RunList(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[RunSummary, ...]
 
 
-def default_path() -> Path:
-    """HITRATE_STORE, or runs.sqlite3 in the user's data folder."""
-    named = os.environ.get("HITRATE_STORE")
-    return Path(named) if named else platformdirs.user_data_path("hitrate") / "runs.sqlite3"
-
-
 class Store:
-    """Calls may come from any thread; each is committed before `add_call` returns."""
+    """Calls may come from any thread; they are committed before `add_calls` returns."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._lock = threading.Lock()
-        self.path = path
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._recipes = Recipes()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None = None) -> Store:
         """Open or create. StoreUnavailable if that fails, UsageError if a newer hitrate wrote the file."""
-        place = default_path() if path is None else Path(path)
-        try:
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            place.touch(mode=0o600, exist_ok=True)
-            connection = sqlite3.connect(place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        except (OSError, sqlite3.Error) as error:
-            raise _unavailable(place, error) from error
-        try:
-            _prepare(connection, place)
-        except sqlite3.Error as error:
-            connection.close()
-            raise _unavailable(place, error) from error
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection, place)
+        return cls(Database.open(path))
+
+    @property
+    def path(self) -> Path:
+        return self._database.path
 
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+        self._database.close()
 
     def __enter__(self) -> Store:
         return self
@@ -124,54 +88,69 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def begin_run(self, kind: str, target: str, model: str | None, command: str, started_at: str) -> str:
-        """The id of a new run."""
-        values = tuple(rows.plain(value) for value in (kind, target, model, command, started_at))
-        with self._transaction() as connection:
+    def begin_run(
+        self,
+        kind: str,
+        target: str,
+        model: str | None,
+        command: str,
+        started_at: str,
+        *,
+        content: recordings.Content = "kept",
+    ) -> str:
+        """The id of a new run. `content` "hashed": what its calls hold of prompts and replies are keyed hashes."""
+        values = tuple(rows.plain(value) for value in (kind, target, model, command, started_at, content))
+        with self._database.transaction() as connection:
             while True:
                 run_id = "r" + "".join(secrets.choice(_ID_LETTERS) for _ in range(5))
                 added = connection.execute(
-                    "INSERT INTO runs (id, kind, target, model, command, started_at) VALUES (?, ?, ?, ?, ?, ?) "
-                    "ON CONFLICT (id) DO NOTHING",
+                    "INSERT INTO runs (id, kind, target, model, command, started_at, content) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
                     (run_id, *values),
                 )
                 if added.rowcount:
+                    if kind == RECORDING:
+                        connection.execute("INSERT INTO recordings (run) VALUES (?)", (run_id,))
                     return run_id
 
     def add_call(self, run_id: str, call: Call) -> None:
         """Append a call and commit. AssertionError if a header that carries a key or a cookie came this far."""
-        for name in (*call.headers, *call.response_headers):
-            if name.lower() in SECRET_HEADERS:
-                raise AssertionError(f"header {name!r} must not reach the store")
-        pieces = split_body(call.body)
-        hashes = {hashlib.sha256(piece.data).digest(): piece.data for piece in pieces if piece.is_part}
-        columns = rows.from_call(call)
-        with self._transaction() as connection:
-            ids = _part_ids(connection, hashes)
-            recipe = [
-                ids[hashlib.sha256(piece.data).digest()] if piece.is_part else piece.data.decode() for piece in pieces
-            ]
-            columns["body"] = msgspec.json.encode(recipe).decode()
-            names = ", ".join(columns)
-            connection.execute(
-                f"INSERT INTO calls (run, position, {names}) "
-                "VALUES (:run, (SELECT coalesce(max(position), 0) + 1 FROM calls WHERE run = :run), "
-                f"{', '.join(f':{name}' for name in columns)})",
-                {"run": run_id, **columns},
-            )
+        self.add_calls(run_id, (call,))
+
+    def add_calls(self, run_id: str, calls: Sequence[Call], journal: JournalPosition | None = None) -> None:
+        """Append calls in order and commit them, all or none, with how far the journal of a recording is taken in."""
+        for call in calls:
+            for name in (*call.headers, *call.response_headers):
+                if name.lower() in SECRET_HEADERS:
+                    raise AssertionError(f"header {name!r} must not reach the store")
+        values = [rows.from_call(call) for call in calls]
+        try:
+            with self._database.transaction() as connection:
+                self._recipes.begin(connection)
+                (position,) = connection.execute(_LAST_POSITION, {"run": run_id}).fetchone()
+                for call, columns in zip(calls, values, strict=True):
+                    position += 1
+                    body = self._recipes.recipe_of(connection, call.body)
+                    connection.execute(_INSERT_CALL, (run_id, position, *columns, body))
+                if journal is not None:
+                    recordings.advance(connection, run_id, journal)
+        except BaseException:
+            self._recipes.forget()
+            raise
 
     def finish_run(self, run_id: str, result: RunResult) -> None:
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             connection.execute("UPDATE runs SET result = ? WHERE id = ?", (rows.json_text(result), run_id))
 
     def runs(self, limit: int = 20) -> list[RunSummary]:
         """Newest first."""
-        found = self._read(
+        found = self._database.read(
             """
             SELECT runs.*,
                    count(calls.position) AS calls,
                    total(cached_tokens) FILTER (WHERE cached_tokens BETWEEN 0 AND prompt_tokens) AS cached,
-                   total(prompt_tokens) FILTER (WHERE cached_tokens BETWEEN 0 AND prompt_tokens) AS prompt
+                   total(prompt_tokens) FILTER (WHERE cached_tokens BETWEEN 0 AND prompt_tokens) AS prompt,
+                   (SELECT ended FROM recordings WHERE run = runs.id) AS ended
             FROM (SELECT rowid AS added, * FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?) AS runs
             LEFT JOIN calls ON calls.run = runs.id AND calls.label IS NOT 'warm-up'
             GROUP BY runs.id ORDER BY runs.started_at DESC, runs.added DESC
@@ -188,7 +167,7 @@ class Store:
                 command=rows.text(row["command"]),
                 calls=row["calls"],
                 hit_rate=row["cached"] / row["prompt"] if row["prompt"] else None,
-                finished=row["result"] is not None,
+                finished=row["result"] is not None or bool(row["ended"]),
             )
             for row in found
         ]
@@ -196,38 +175,60 @@ class Store:
     def result(self, run_id: str) -> RunResult:
         """`run_id` may be shortened. UsageError if there is none, it is ambiguous, or the run was cut off."""
         full_id = self.find(run_id)
-        (row,) = self._read("SELECT kind, result FROM runs WHERE id = ?", (full_id,))
+        (row,) = self._database.read("SELECT kind, result FROM runs WHERE id = ?", (full_id,))
+        if row["kind"] == RECORDING:
+            raise UsageError(f"run {full_id} is a recording, which has calls and no result: hitrate explain {full_id}")
         if row["result"] is None:
             raise UsageError(f"run {full_id} was cut off before it had a result; its calls are stored")
         if row["kind"] not in RESULT_TYPES:
             raise UsageError(f"run {full_id} is of kind {row['kind']!r}, whose result cannot be read back here")
         return msgspec.convert(json.loads(row["result"]), type=RESULT_TYPES[row["kind"]])
 
-    def calls(self, run_id: str) -> Iterator[Call]:
-        """The calls of a run in the order they were added, each equal to what was added, body byte for byte."""
+    def calls(self, run_id: str, after: int = 0) -> Iterator[Call]:
+        """The calls of a run in the order they were added, each equal to what was added, body byte for byte; those
+        behind the position `after`."""
+        return (call for _, call in self.numbered_calls(run_id, after))
+
+    def numbered_calls(self, run_id: str, after: int = 0) -> Iterator[tuple[int, Call]]:
+        """The same with their positions, for who comes back for more."""
         full_id = self.find(run_id)
-        parts: dict[int, bytes] = {}
-        position = 0
-        while found := self._read(
-            "SELECT * FROM calls WHERE run = ? AND position > ? ORDER BY position LIMIT 100", (full_id, position)
+        parts = PartReader(self._database)
+        while found := self._database.read(
+            "SELECT * FROM calls WHERE run = ? AND position > ? ORDER BY position LIMIT 100", (full_id, after)
         ):
             for row in found:
-                position = row["position"]
-                yield rows.to_call(row, self._body(row["body"], parts))
+                after = row["position"]
+                yield after, rows.to_call(row, parts.body_of(row["body"]))
+
+    def recording(self, run_id: str) -> Recording | None:
+        """What is known of a recording beside its calls; None for any other run."""
+        return recordings.read(self._database, self.find(run_id))
+
+    def end_recording(self, run_id: str) -> None:
+        """Its journal is taken in and nobody writes it any more."""
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE recordings SET ended = 1 WHERE run = ?", (run_id,))
 
     def delete(self, run_id: str) -> None:
         """Remove a run, its calls, and the parts that no other run uses."""
         full_id = self.find(run_id)
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             connection.execute("DELETE FROM runs WHERE id = ?", (full_id,))
-            connection.execute(
-                "DELETE FROM parts WHERE id NOT IN "
-                "(SELECT piece.value FROM calls, json_each(calls.body) AS piece WHERE piece.type = 'integer')"
-            )
+        retention.sweep(self._database)
+
+    def retire(self, *, older_than: float | None = None, max_bytes: int | None = None) -> retention.Retired:
+        """Remove the oldest calls of recordings: those sent before a Unix time, and as many as it takes for the file to
+        be no longer than that. Other runs stay. What was removed is noted in `recording(run)`."""
+        return retention.retire(self._database, older_than=older_than, max_bytes=max_bytes)
+
+    def check_integrity(self) -> list[str]:
+        """What is wrong with the file, one line each: damage that SQLite finds, parts that are missing or whose bytes
+        are not what their hash says, calls that cannot be read."""
+        return retention.check_integrity(self._database)
 
     def find(self, run_id: str) -> str:
         """The one id that is or starts with `run_id`. UsageError names the nearest or the last ids."""
-        ids = [row["id"] for row in self._read("SELECT id FROM runs ORDER BY started_at DESC, rowid DESC", ())]
+        ids = [row["id"] for row in self._database.read("SELECT id FROM runs ORDER BY started_at DESC, rowid DESC")]
         if run_id in ids:
             return run_id
         matches = [known for known in ids if run_id and known.startswith(run_id)]
@@ -240,107 +241,15 @@ class Store:
         near = difflib.get_close_matches(run_id, ids, n=3)
         raise UsageError(f"no run {run_id!r}: {'nearest' if near else 'last'} are {', '.join(near or ids[:3])}")
 
-    def _body(self, recipe: str, parts: dict[int, bytes]) -> bytes:
-        pieces: list[int | str] = msgspec.json.decode(recipe)
-        missing = sorted({piece for piece in pieces if isinstance(piece, int)} - parts.keys())
-        for start in range(0, len(missing), 500):
-            some = missing[start : start + 500]
-            found = self._read(f"SELECT id, bytes FROM parts WHERE id IN ({_marks(some)})", tuple(some))
-            parts.update((row["id"], row["bytes"]) for row in found)
-        return b"".join(parts[piece] if isinstance(piece, int) else piece.encode() for piece in pieces)
 
-    def _read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
-        try:
-            with self._lock:
-                return self._connection.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise _unavailable(self.path, error) from error
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with self._lock, _immediate(self._connection):
-                yield self._connection
-        except sqlite3.Error as error:
-            raise _unavailable(self.path, error) from error
-
-
-@contextlib.contextmanager
-def _immediate(connection: sqlite3.Connection) -> Iterator[None]:
-    """Take the write lock at once, so that what is read inside is still true when it is written."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _part_ids(connection: sqlite3.Connection, parts: dict[bytes, bytes]) -> dict[bytes, int]:
-    """Ids of the parts by hash; those not yet stored are added."""
-    ids: dict[bytes, int] = {}
-    hashes = list(parts)
-    for start in range(0, len(hashes), 500):
-        some = hashes[start : start + 500]
-        ids.update(
-            connection.execute(f"SELECT sha256, id FROM parts WHERE sha256 IN ({_marks(some)})", some).fetchall()
-        )
-    for digest, data in parts.items():
-        if digest not in ids:
-            added = connection.execute("INSERT INTO parts (sha256, bytes) VALUES (?, ?)", (digest, data))
-            ids[digest] = added.lastrowid  # type: ignore[assignment]
-    return ids
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA foreign_keys = ON")
-    migrations = _migrations()
-    if _version(connection) < len(migrations):
-        connection.execute("PRAGMA journal_mode = WAL")
-        with _immediate(connection):
-            for number in range(_version(connection) + 1, len(migrations) + 1):
-                for statement in _statements(migrations[number - 1]):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {number}")
-    # In WAL mode this risks the last moments at a power cut, not at a crash or a kill, and saves a disk flush a call.
-    connection.execute("PRAGMA synchronous = NORMAL")
-    if (version := _version(connection)) > len(migrations):
-        raise UsageError(
-            f"{path} was written by a newer hitrate (schema {version}, this one knows {len(migrations)}): "
-            "upgrade hitrate or point HITRATE_STORE at another file"
-        )
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return connection.execute("PRAGMA user_version").fetchone()[0]
-
-
-def _migrations() -> list[str]:
-    """The SQL of each schema step; the first makes schema 1."""
-    folder = resources.files("hitrate.logs") / "migrations"
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
-    return [file.read_text(encoding="utf-8") for file in files]
-
-
-def _statements(script: str) -> Iterator[str]:
-    """`executescript` would commit before it starts; single statements stay inside the transaction."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
-
-
-def _marks(values: list[Any]) -> str:
-    return ", ".join("?" * len(values))
-
-
-def _unavailable(path: Path, error: Exception) -> StoreUnavailable:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return StoreUnavailable(
-        f"runs are not stored, {path}: {reason}", hint="point HITRATE_STORE at a file that can be written"
+_LAST_POSITION = """
+    SELECT max(
+        coalesce((SELECT max(position) FROM calls WHERE run = :run), 0),
+        coalesce((SELECT retired_calls FROM recordings WHERE run = :run), 0)
     )
+"""
+"""Positions count on when calls were retired, which are always the first ones."""
+
+_INSERT_CALL = (
+    f"INSERT INTO calls (run, position, {', '.join(rows.NAMES)}, body) VALUES (?, ?, {'?, ' * len(rows.NAMES)}?)"
+)

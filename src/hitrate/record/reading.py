@@ -1,0 +1,90 @@
+"""An exchange made into a `Call`: which wire it is on, what was asked and answered, and when."""
+
+from __future__ import annotations
+
+from hitrate.core.headers import kept_request_headers, kept_response_headers
+from hitrate.core.model import Call, Timing
+from hitrate.record.endpoints import endpoint_of, wire_of
+from hitrate.record.exchange import Exchange
+from hitrate.record.sessions import session_of
+from hitrate.targets.answers import Outcome, one_line, read_answer
+from hitrate.targets.content_coding import Slice, Unreadable, unpacked
+from hitrate.targets.dialects import dialect
+from hitrate.targets.dialects.header_counts import with_header_counts
+from hitrate.targets.dialects.wire_json import parse_object, text_or_none
+
+
+def call_of(exchange: Exchange) -> Call | None:
+    """None where it is no call of a model. Never raises: what cannot be read is said in `Call.error`."""
+    endpoint = endpoint_of(exchange.method, exchange.path)
+    if endpoint is None:
+        return None
+    body, request_fault = _request_body(exchange)
+    asked = parse_object(body)[0] if body else None
+    wire = wire_of(endpoint, asked)
+    if wire is None:
+        return None
+    outcome = read_answer(
+        exchange.status, exchange.response_headers, _slices(exchange), _fault(exchange), dialect(wire)
+    )
+    reading = outcome.reading
+    return Call(
+        target=exchange.upstream,
+        dialect=wire,
+        body=body,
+        model=text_or_none((asked or {}).get("model"))
+        or endpoint.model
+        or (reading.reply.model if reading.reply else None),
+        session=session_of(exchange.request_headers, asked),
+        headers=kept_request_headers(exchange.request_headers.items()),
+        status=exchange.status,
+        usage=with_header_counts(reading.usage, exchange.response_headers),
+        timing=_timing(exchange, outcome),
+        reply=reading.reply,
+        response_headers=kept_response_headers(exchange.response_headers.items()),
+        error=outcome.error or request_fault,
+        raw_usage=reading.raw_usage,
+    )
+
+
+def _request_body(exchange: Exchange) -> tuple[bytes, str | None]:
+    coding = exchange.request_headers.get("content-encoding", "")
+    try:
+        return (unpacked(exchange.request_body, coding) if coding else exchange.request_body), None
+    except Unreadable as error:
+        return exchange.request_body, one_line(f"the request cannot be read: {error}")
+
+
+def _slices(exchange: Exchange) -> list[Slice]:
+    slices: list[Slice] = []
+    start = 0
+    for number, (end, stamp_ns) in enumerate(exchange.reads, 1):
+        slices.append((stamp_ns, number, exchange.response_body[start:end]))
+        start = end
+    if start < len(exchange.response_body):  # no moments were noted for it
+        slices.append((exchange.total_ns or 0, len(slices) + 1, exchange.response_body[start:]))
+    return slices
+
+
+def _fault(exchange: Exchange) -> str | None:
+    if exchange.end == "complete":
+        return None
+    return one_line(exchange.error) if exchange.error else exchange.end
+
+
+def _timing(exchange: Exchange, outcome: Outcome) -> Timing:
+    first_ns, first_read_tokens = outcome.first_token() or (None, 0)
+    return Timing(
+        at=exchange.at,
+        sent_at_s=exchange.sent_at_s,
+        connect_s=exchange.connect_s,
+        headers_s=_seconds(exchange.headers_ns),
+        ttft_s=_seconds(first_ns),
+        first_content_s=_seconds(outcome.first_content_ns()),
+        total_s=_seconds(exchange.total_ns) if exchange.end == "complete" else None,
+        first_read_tokens=first_read_tokens,
+    )
+
+
+def _seconds(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else nanoseconds / 1e9

@@ -1,0 +1,36 @@
+"""Takes in what recordings left in their journals when both of their processes were killed."""
+
+from __future__ import annotations
+
+import shutil
+
+from hitrate.errors import UsageError
+from hitrate.logs.store import Store
+from hitrate.record.journal_reader import has_writer
+from hitrate.record.keeper import Keeper
+from hitrate.record.places import journals_folder
+
+
+def recover(store: Store) -> dict[str, int]:
+    """The recordings that had something left, with how many exchanges it was. Those still going on are left alone.
+
+    To be called before the calls of a recording are read. StoreUnavailable where the store cannot be written.
+    """
+    folder = journals_folder(store.path)
+    if not folder.is_dir():
+        return {}
+    found: dict[str, int] = {}
+    for journal in sorted(folder.iterdir()):
+        if not journal.is_dir() or has_writer(journal):
+            continue
+        try:
+            run_id = store.find(journal.name)
+        except UsageError:  # the run was deleted
+            shutil.rmtree(journal, ignore_errors=True)
+            continue
+        keeper = Keeper(journal, store, run_id)
+        taken = keeper.drain()
+        keeper.finish()
+        if taken:
+            found[run_id] = taken
+    return found
