@@ -17,14 +17,57 @@ from hitrate.core.money import Price
 from hitrate.core.records import RecordCount, Records, Remark, Skipped
 from hitrate.errors import InputFileError, UsageError
 from hitrate.logs.formats.claude_code import ClaudeCode
+from hitrate.logs.formats.codex import Codex
+from hitrate.logs.formats.har import Har
+from hitrate.logs.formats.helicone import Helicone
+from hitrate.logs.formats.langfuse import Langfuse
+from hitrate.logs.formats.litellm import LiteLlm
+from hitrate.logs.formats.llamacpp import LlamaCpp
+from hitrate.logs.formats.mitmproxy import Mitmproxy
 from hitrate.logs.formats.one_exchange import OneExchange
+from hitrate.logs.formats.openai_batch import OpenAiBatch
+from hitrate.logs.formats.opencode import OpenCode
+from hitrate.logs.formats.openrouter import OpenRouter
+from hitrate.logs.formats.otel import Otel
 from hitrate.logs.formats.pi import Pi
+from hitrate.logs.formats.rendered import OnePrompt, PromptLines, RenderedRecords
 from hitrate.logs.formats.request_pairs import RequestPairs
 from hitrate.logs.formats.session_file import SessionFile
+from hitrate.logs.formats.sglang import Sglang
+from hitrate.logs.formats.swe_agent import SweAgent
+from hitrate.logs.formats.tau_bench import TauBench
+from hitrate.logs.formats.token_ids import TokenIds
+from hitrate.logs.formats.vllm import Vllm
 from hitrate.logs.interface import LogReader, OwnPrice, OwnRules, Repeated, ReplyReader
 from hitrate.logs.lines import HEAD_BYTES, decoded, raw_lines
+from hitrate.logs.refused import document_members, reason_against, reason_against_table
 
-READERS: tuple[LogReader, ...] = (ClaudeCode(), Pi(), SessionFile(), RequestPairs(), OneExchange())
+READERS: tuple[LogReader, ...] = (
+    ClaudeCode(),
+    Pi(),
+    Codex(),
+    OpenCode(),
+    Sglang(),
+    Vllm(),
+    LlamaCpp(),
+    TauBench(),
+    SweAgent(),
+    Otel(),
+    Har(),
+    Mitmproxy(),
+    OpenAiBatch(),
+    LiteLlm(),
+    Langfuse(),
+    Helicone(),
+    OpenRouter(),
+    RenderedRecords(),
+    TokenIds(),
+    SessionFile(),
+    RequestPairs(),
+    OneExchange(),
+    PromptLines(),
+    OnePrompt(),
+)
 """The most particular first: each is asked in turn."""
 
 STANDARD_INPUT = "-"
@@ -115,10 +158,15 @@ def reader_named(name: str) -> LogReader:
 def _recognised(head: bytes, path: str) -> LogReader:
     if other := _something_else(head):
         raise InputFileError(path, other, line=1)
+    if reason := reason_against(head):
+        raise InputFileError(path, reason)
     for reader in READERS:
         if reader.matches(head, path):
             return reader
-    fault = _first_fault(head)
+    if reason := reason_against_table(head):
+        raise InputFileError(path, reason)
+    members = document_members(head)
+    fault = None if members else _first_fault(head)
     first = head.lstrip().split(b"\n", 1)[0].rstrip()
     is_object = first.startswith(b"{") and first.endswith(b"}")
     unseen = len(head) >= HEAD_BYTES and not first.startswith((b"{", b"["))
@@ -126,6 +174,8 @@ def _recognised(head: bytes, path: str) -> LogReader:
         return RequestPairs()  # which says of each line what is wrong with it, and finds those that are in order
     known = "; ".join(f"{reader.name} ({reader.about})" for reader in READERS)
     place = f"{path}: " if fault is None else f"{path}{fault.place}: {fault.reason}; "
+    if members:
+        place += f"a JSON document with {', '.join(members[:6])}; "
     raise UsageError(f"{place}the format of this log is not recognised; name it with --format, known: {known}")
 
 

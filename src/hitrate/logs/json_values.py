@@ -1,0 +1,323 @@
+"""JSON values out of a stream one by one: elements of a large array, or documents one after the other.
+
+Only the value at hand is in memory, with what was read ahead. Each value is left to the C scanner of `json`; where that
+stops at the end of what was read, more is read and it starts again, each time with twice as much.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+from hitrate.core.records import Remark, Skipped
+from hitrate.core.spans import compact
+from hitrate.logs.lines import DEEPEST, LONGEST_LINE, is_too_deep
+
+_CHUNK = 1 << 18
+_LONGEST_TOKEN = 16
+"""Characters by which a literal or an escape can be cut off at the end of what was read."""
+
+_skip_space = re.compile(r"[ \t\n\r\ufeff]*").match
+_bracket_or_string = re.compile(r'"(?:[^"\\]|\\.)*"|["{}\[\]]', re.DOTALL)
+NOT_UTF8 = re.compile("[\udc80-\udcff]")
+"""What bytes that are no UTF-8 become; a lone surrogate that JSON escapes is a backslash in the text."""
+
+Path = tuple[str, ...]
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One record of an export. `around` are the members beside the array it stands in, as far as they stand before it;
+    `cells` says that all its values are text, as in a table."""
+
+    line: int
+    value: Any
+    remarks: tuple[Remark, ...] = ()
+    around: dict[str, Any] = {}
+    cells: bool = False
+
+
+def json_rows(stream: BinaryIO, arrays: tuple[Path, ...]) -> Iterator[Row | Skipped]:
+    """The elements of each array of the stream: a document that is one, or the first of `arrays`, given as the names of
+    members, that an object holds. An object that holds none of them is a row itself. Other values are rows too."""
+    text = _Text(stream)
+    try:
+        while text.peek():
+            yield from _document(text, arrays)
+            if text.peek() == ",":  # objects with commas between, as one gets by cutting an array
+                text.step()
+    except _Cut as fault:
+        yield Skipped(line=fault.line, reason=fault.reason)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        yield Skipped(line=text.line(), reason=f"the compressed file cannot be read on from here: {error}")
+
+
+def _document(text: _Text, arrays: tuple[Path, ...]) -> Iterator[Row | Skipped]:
+    if text.peek() == "[":
+        yield from _elements(text, {})
+    elif text.peek() == "{" and text.opens(arrays):
+        yield from _members(text, arrays, {})
+    else:
+        yield from _expanded(text.row({}), arrays)
+
+
+def _expanded(row: Row | Skipped, arrays: tuple[Path, ...]) -> Iterator[Row | Skipped]:
+    """The rows of a document whose array begins so late that it was read as a whole."""
+    if isinstance(row, Skipped) or not isinstance(row.value, dict):
+        yield row
+        return
+    for path in arrays:
+        found: Any = row.value
+        around: dict[str, Any] = {}
+        for name in path:
+            around = found if isinstance(found, dict) else {}
+            found = around.get(name)
+        if isinstance(found, list):
+            yield from (Row(line=row.line, value=value, remarks=row.remarks, around=around) for value in found)
+            return
+    yield row
+
+
+def _members(text: _Text, arrays: tuple[Path, ...], around: dict[str, Any]) -> Iterator[Row | Skipped]:
+    """Walk an object down to the arrays; what stands beside them is kept as long as it is small."""
+    text.step()
+    while text.peek() != "}":
+        name = text.name()
+        below = tuple(path[1:] for path in arrays if path[0] == name)
+        if () in below and text.peek() == "[":
+            yield from _elements(text, around)
+        elif any(below) and text.peek() == "{":
+            yield from _members(text, tuple(filter(None, below)), around)
+        else:
+            found = text.row({})
+            if isinstance(found, Skipped):
+                yield found
+            else:
+                around[name] = found.value
+        if text.peek() == ",":
+            text.step()
+        elif text.peek() != "}":
+            raise text.cut(f"expected a comma or a closing brace, found {text.peek()[:1]!r}")
+    text.step()
+
+
+def _elements(text: _Text, around: dict[str, Any]) -> Iterator[Row | Skipped]:
+    text.step()
+    while text.peek() != "]":
+        yield text.row(around)
+        if text.peek() == ",":
+            text.step()
+        elif text.peek() != "]":
+            raise text.cut(f"expected a comma or a closing bracket, found {text.peek()[:1]!r}")
+    text.step()
+
+
+class _Cut(Exception):
+    """Nothing behind this place can be read."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line = line
+        self.reason = reason
+
+
+class _Text:
+    """The stream as text, from the place that was read to on."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+        self._text = ""
+        self._at = 0
+        self._line = 1
+        self._counted = 0
+        self._ended = False
+        self._oddities: dict[str, None] = {}
+        self._scan = json.JSONDecoder(object_pairs_hook=self._object, parse_constant=self._constant).raw_decode
+
+    def line(self) -> int:
+        """The line, from 1, of the next value."""
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
+    def peek(self) -> str:
+        """The next character that is no white space; "" at the end."""
+        while True:
+            found = _skip_space(self._text, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._text) or not self._more(_CHUNK):
+                return self._text[self._at : self._at + 1]
+
+    def step(self) -> None:
+        self._at += 1
+
+    def cut(self, reason: str) -> _Cut:
+        return _Cut(self.line(), reason if self.peek() else "cut off: the JSON value does not end")
+
+    def opens(self, arrays: tuple[Path, ...]) -> bool:
+        """Whether the object that starts here has one of these among the members that begin in what was read."""
+        while len(self._text) - self._at < _CHUNK and self._more(_CHUNK):
+            pass
+        return any(_holds(self._text, self._at, path) for path in arrays)
+
+    def name(self) -> str:
+        """The name of a member, and the colon behind it."""
+        start = self.line()
+        found = self.row({}) if self.peek() == '"' else None
+        if not isinstance(found, Row) or self.peek() != ":":
+            raise self.cut("expected a member of an object") if found is None else _Cut(start, "expected a colon")
+        self.step()
+        return str(found.value)
+
+    def row(self, around: dict[str, Any]) -> Row | Skipped:
+        """The value that starts here; a damaged one is passed over."""
+        if not self.peek():
+            raise self.cut("")
+        line = self.line()
+        self._oddities = {}
+        try:
+            value, end = self._value(line)
+        except _Damaged as fault:
+            self._pass_over()
+            return Skipped(line=line, reason=str(fault))
+        raw = self._text[self._at : end]
+        self._at = end
+        if NOT_UTF8.search(raw):
+            return Skipped(line=line, reason="not UTF-8, expected JSON in UTF-8")
+        if is_too_deep(raw, value, DEEPEST):
+            return Skipped(line=line, reason=f"nested more than {DEEPEST} levels deep")
+        remarks = tuple(Remark(line=line, what=what) for what in self._oddities)
+        return Row(line=line, value=value, remarks=remarks, around=around)
+
+    def _value(self, line: int) -> tuple[Any, int]:
+        while True:
+            try:
+                value, end = self._scan(self._text, self._at)
+            except json.JSONDecodeError as error:
+                near_end = error.pos >= len(self._text) - _LONGEST_TOKEN or error.msg.startswith("Unterminated string")
+                if not near_end:
+                    raise _Damaged(f"expected JSON: {error.msg[:1].lower()}{error.msg[1:]}") from None
+                if self._ended:
+                    length = len(self._text) - self._at
+                    raise _Cut(line, f"cut off: the JSON value does not end ({length:,} characters)") from None
+            except RecursionError:
+                raise _Damaged(f"nested more than {DEEPEST} levels deep") from None
+            except ValueError as error:  # an integer of more digits than Python converts
+                raise _Damaged(f"JSON that cannot be read: {error}") from None
+            else:
+                if end < len(self._text) or self._ended:
+                    return value, end
+            if len(self._text) - self._at > LONGEST_LINE:
+                raise _Damaged(f"a record of more than {LONGEST_LINE:,} characters")
+            self._more(max(_CHUNK, len(self._text) - self._at))
+
+    def _pass_over(self) -> None:
+        """Go behind a damaged value, as far as brackets and quotes tell where it ends."""
+        depth = 0
+        place = self._at
+        while True:
+            for match in _bracket_or_string.finditer(self._text, place):
+                token = match[0]
+                if token == '"':  # a string that does not end in what was read
+                    place = match.start()
+                    break
+                place = match.end()
+                depth += (token in "{[") - (token in "}]")
+                if depth <= 0:
+                    self._at = place if depth == 0 else match.start()
+                    return
+            if depth == 0 and place == self._at and (found := re.search(r"[,\]}]", self._text[place:])):
+                self._at = place + found.start()  # a literal that is none
+                return
+            dropped = self._drop(place)
+            if not self._more(_CHUNK):
+                raise _Cut(self.line(), "nothing behind this record can be read: its brackets do not close")
+            place -= dropped
+
+    def _drop(self, place: int) -> int:
+        """Forget what stands before a place; gives by how much all places moved."""
+        self._at = place
+        self.line()
+        self._text, self._at, self._counted = self._text[place:], 0, 0
+        return place
+
+    def _more(self, size: int) -> bool:
+        if self._ended:
+            return False
+        data = self._stream.read(size)
+        self._ended = not data
+        more = self._decode(data, final=not data)
+        self.line()
+        self._text = self._text[self._at :] + more
+        self._at = self._counted = 0
+        return bool(data)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            names = [name for name, _ in pairs]
+            for name in found:
+                if names.count(name) > 1:
+                    self._oddities[f"member {name!r} is given {names.count(name)} times; the last value is used"] = None
+        return found
+
+    def _constant(self, name: str) -> float:
+        self._oddities[f"{name} is not JSON; a counter with it is unknown"] = None
+        return float(name)
+
+
+class _Damaged(ValueError):
+    """The value at hand is no JSON; what stands behind it may be."""
+
+
+_member_or_bracket = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:\s*([\[{])?)?|([{}\[\]])', re.DOTALL)
+
+
+def _holds(text: str, start: int, path: Path) -> bool:
+    """Whether the object at `start` has the array `path`, as far as its text goes."""
+    within: list[str | None] = []
+    for match in _member_or_bracket.finditer(text, start):
+        bracket = match[3] or match[4]
+        if bracket == "[" and match[3] and [*within[1:], match[1]] == list(path):
+            return True
+        if bracket in ("{", "["):
+            within.append(match[1] if match[3] else None)
+        elif bracket in ("}", "]"):
+            within.pop()
+            if not within:
+                return False
+    return False
+
+
+def body_of(value: Any) -> tuple[Any, bytes]:
+    """A JSON object out of a cell, a string or a decoded value, and its bytes; (None, b"") where it is none of these.
+
+    Text is taken as it stands; of a decoded object the bytes are written anew without white space, keys in their order.
+    """
+    if isinstance(value, dict):
+        return value, compact(value).encode("utf-8", "surrogatepass")
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            return None, b""
+        if isinstance(found, dict):
+            return found, value.strip().encode("utf-8", "surrogatepass")
+    return None, b""
+
+
+def unpacked(value: Any) -> Any:
+    """What JSON in text says; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
