@@ -28,6 +28,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "check": "Whether a log holds what you expect of it, for CI.",
         "cost": "What a log's calls cost, with caching and without.",
     },
+    "Record": {
+        "proxy": "Carry real traffic to a model server unchanged, and record it.",
+    },
     "Look": {
         "targets": "What can be asked, with which key, wire and cache rule.",
         "doctor": "What is wrong with a target, and what to do.",

@@ -1,1 +1,1 @@
-"""The recording proxy: passes HTTP on, byte for byte, and hands each exchange to a `hitrate.record.exchange.Sink`."""
+"""The recording proxy: bytes pass between a client and an upstream as they arrive, and a copy becomes an `Exchange`."""

@@ -1,0 +1,198 @@
+"""`hitrate proxy`: carry real traffic to a model server, and record it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hitrate.cli.options import Finite, pairs
+
+if TYPE_CHECKING:
+    import ssl
+
+    from hitrate.serve.proxy.counters import Counters
+    from hitrate.serve.proxy.upstreams import Upstream
+
+DEFAULT_PORT = 8787
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+class Size(click.ParamType):
+    """A number of bytes: 500MB, 2g, 1048576. Units are powers of 1,024."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?", str(value).strip().lower())
+        if match is None:
+            self.fail(f"{value!r} is no size; expected something like 500MB or 2GB", param, ctx)
+        return int(float(match[1]) * _UNITS[match[2]])
+
+
+@click.command()
+@click.argument("upstreams", nargs=-1, required=True, metavar="UPSTREAM...")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; another needs a token.")
+@click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0: a free one.")
+@click.option(
+    "--token",
+    envvar="HITRATE_PROXY_TOKEN",
+    show_envvar=True,
+    metavar="TOKEN",
+    help="Demand it of every client: as header x-hitrate-token, or as /t/TOKEN in front of the path.",
+)
+@click.option(
+    "--key-upstream",
+    "key_upstreams",
+    multiple=True,
+    callback=pairs,
+    metavar="PREFIX=NAME",
+    help="With several upstreams: keys that begin with PREFIX belong to NAME. Repeatable.",
+)
+@click.option(
+    "--connect-timeout",
+    type=Finite(min=0.1),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="To an upstream.",
+)
+@click.option(
+    "--idle-timeout",
+    type=Finite(min=1),
+    default=1800.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Give up an exchange in which nothing moves for so long.",
+)
+@click.option("--ca-file", type=click.Path(dir_okay=False, path_type=Path), help="Further certificates to trust (PEM).")
+@click.option(
+    "--max-body-kept",
+    type=Size(),
+    default="32MB",
+    show_default=True,
+    metavar="SIZE",
+    help="Keep at most so much of the bodies of one exchange; all of it is passed on.",
+)
+@click.option("--no-record", is_flag=True, help="Pass everything on and record nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when ready.")
+def proxy(
+    upstreams: tuple[str, ...],
+    host: str,
+    port: int,
+    token: str | None,
+    key_upstreams: dict[str, str],
+    connect_timeout: float,
+    idle_timeout: float,
+    ca_file: Path | None,
+    max_body_kept: int,
+    no_record: bool,
+    as_json: bool,
+) -> None:
+    """Carry requests to a model server unchanged, and record what passes.
+
+    An UPSTREAM is a target's name, a base URL, or NAME=TARGET|URL. With several, the first part of the path says which
+    is meant (/NAME/v1/...), or else the kind of key.
+
+    \b
+    hitrate proxy openai                         then: OPENAI_BASE_URL=http://127.0.0.1:8787/v1 your-agent
+    hitrate proxy http://127.0.0.1:8080/v1       your own server
+    hitrate proxy openai anthropic fast=groq     three, by path or by key
+    """
+    import contextlib
+
+    from hitrate.errors import UsageError
+    from hitrate.serve.listening import listen
+    from hitrate.serve.proxy.proxy import Limits, Proxy
+    from hitrate.serve.proxy.routes import Routes, is_loopback
+    from hitrate.serve.proxy.server import run
+    from hitrate.serve.proxy.upstreams import parse_upstreams
+
+    token = token or None
+    if token is None and not is_loopback(host):
+        raise UsageError(
+            f"--host {host}: others could use this proxy and read what it records",
+            hint="give it a token: --token TOKEN, or HITRATE_PROXY_TOKEN in the environment",
+        )
+    if token is not None and not re.fullmatch(r"[!-.0-~]+", token):
+        raise UsageError("--token: use letters, digits and signs other than a slash, without spaces")
+    parsed = parse_upstreams(upstreams)
+    routes = Routes(parsed, token=token, key_upstreams=key_upstreams)
+    tls = _tls(ca_file) if any(upstream.address.scheme == "https" for upstream in parsed) else None
+    limits = Limits(connect_timeout_s=connect_timeout, idle_timeout_s=idle_timeout, max_body_kept=max_body_kept)
+    with contextlib.closing(listen(host, port)) as listening:
+        server = Proxy(routes, limits=limits, tls=tls)
+        address = _address(host, listening.getsockname()[1])
+        run(server, listening, lambda: _say_ready(address, parsed, token is not None, as_json))
+        _say_end(server.counters)
+
+
+def _address(host: str, port: int) -> str:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+def _tls(ca_file: Path | None) -> ssl.SSLContext:
+    """Raises UsageError."""
+    import ssl
+
+    from hitrate.errors import UsageError
+    from hitrate.targets.reaching import tls_context
+
+    context = tls_context()
+    if ca_file is not None:
+        try:
+            context.load_verify_locations(cafile=ca_file)
+        except (OSError, ssl.SSLError) as error:
+            reason = error.strerror if not isinstance(error, ssl.SSLError) else "no certificates in PEM form"
+            raise UsageError(f"--ca-file {ca_file}: {reason}") from None
+    return context
+
+
+def base_urls(address: str, upstreams: tuple[Upstream, ...]) -> list[tuple[Upstream, str, str]]:
+    """For each upstream the variable that clients of its wire read, and what to set it to."""
+    found = []
+    for upstream in upstreams:
+        root = address if len(upstreams) == 1 else f"{address}/{upstream.name}"
+        variable, suffix = _VARIABLES.get(upstream.dialect, ("OPENAI_BASE_URL", "/v1"))
+        found.append((upstream, variable, root + suffix))
+    return found
+
+
+_VARIABLES = {
+    # Anthropic's and Google's clients put the API's version in front of the path themselves.
+    "anthropic-messages": ("ANTHROPIC_BASE_URL", ""),
+    "gemini-generate": ("GOOGLE_GEMINI_BASE_URL", ""),
+    "bedrock-converse": ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", ""),
+}
+
+
+def _say_ready(address: str, upstreams: tuple[Upstream, ...], with_token: bool, as_json: bool) -> None:
+    import json
+    import os
+
+    told = base_urls(address, upstreams)
+    if as_json:
+        entries = [
+            {"name": upstream.name, "url": str(upstream.address), "variable": variable, "base_url": url}
+            for upstream, variable, url in told
+        ]
+        click.echo(json.dumps({"schema_version": 1, "address": address, "pid": os.getpid(), "upstreams": entries}))
+        return
+    for upstream, variable, url in told:
+        click.echo(f"{upstream}: {variable}={url}", err=True)
+        if upstream.preset is None:
+            click.echo(f"  or, for clients of Anthropic: ANTHROPIC_BASE_URL={url.removesuffix('/v1')}", err=True)
+    if with_token:
+        click.echo("clients send the token as header x-hitrate-token, or /t/TOKEN behind the port", err=True)
+    click.echo("Ctrl-C ends it.", err=True)
+
+
+def _say_end(counters: Counters) -> None:
+    skipped = ", ".join(f"{count} {reason}" for reason, count in counters.not_recorded.items())
+    text = f"{counters.recorded} of {counters.requests} exchanges recorded"
+    click.echo(text + (f"; not recorded: {skipped}" if skipped else ""), err=True)

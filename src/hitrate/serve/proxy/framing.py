@@ -1,0 +1,144 @@
+"""Where the body of a message ends. Bytes in; out come how many of them belong to it, and the body without its chunks.
+
+httptools finds the end of a message too, but not its place in a read, which is needed to tell the bytes of one message
+from those of the next without changing any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from hitrate.serve.proxy.heads import Malformed, RequestHead, ResponseHead
+
+Keep = Callable[[bytes], None]
+"""Takes the next bytes of the body, transfer coding removed."""
+
+LONGEST_LINE_BYTES = 64 * 1024
+"""Of a chunk's size with its extensions, or of one trailer."""
+
+_SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
+
+
+class Framing(Protocol):
+    complete: bool
+    """The message is over."""
+    until_close: bool
+    """Only the end of the connection ends it."""
+
+    def feed(self, data: bytes, keep: Keep | None) -> int:
+        """How many bytes at the start of `data` belong to the message: all of them, unless it is over before.
+
+        Raises Malformed.
+        """
+        ...
+
+
+class Length:
+    """So many bytes."""
+
+    __slots__ = ("_left", "complete")
+    until_close = False
+
+    def __init__(self, length: int) -> None:
+        self._left = length
+        self.complete = not length
+
+    def feed(self, data: bytes, keep: Keep | None) -> int:
+        taken = len(data)
+        if taken > self._left:
+            taken = self._left
+            data = data[:taken]
+        if keep is not None and taken:
+            keep(data)
+        self._left -= taken
+        self.complete = not self._left
+        return taken
+
+
+class UntilClose:
+    """All there is until the connection ends."""
+
+    __slots__ = ()
+    complete = False
+    until_close = True
+
+    def feed(self, data: bytes, keep: Keep | None) -> int:
+        if keep is not None:
+            keep(data)
+        return len(data)
+
+
+class Chunked:
+    """Chunks with their extensions, and trailers."""
+
+    __slots__ = ("_left", "_line", "_read_line", "complete")
+    until_close = False
+
+    def __init__(self) -> None:
+        self.complete = False
+        self._left = 0
+        self._line = b""
+        self._read_line = self._size
+
+    def feed(self, data: bytes, keep: Keep | None) -> int:
+        at, length = 0, len(data)
+        while at < length and not self.complete:
+            if self._left:
+                end = at + self._left
+                if keep is not None:
+                    keep(data[at:end])
+                if end > length:
+                    self._left = end - length
+                    return length
+                self._left = 0
+                at = end
+                continue
+            end = data.find(b"\n", at) + 1
+            line = data[at:end] if end else data[at:]
+            if self._line:
+                line = self._line + line
+                self._line = b""
+            if not end:
+                if len(line) > LONGEST_LINE_BYTES:
+                    raise Malformed("a chunk's size or a trailer without an end")
+                self._line = line
+                return length
+            at = end
+            self._read_line(line)
+        return at
+
+    def _size(self, line: bytes) -> None:
+        match = _SIZE_LINE.fullmatch(line)
+        if match is None:
+            raise Malformed(f"no chunk begins with {line[:40]!r}")
+        self._left = int(match[1], 16)
+        self._read_line = self._after_data if self._left else self._trailer
+
+    def _after_data(self, line: bytes) -> None:
+        if line != b"\r\n":
+            raise Malformed("a chunk is longer than it says")
+        self._read_line = self._size
+
+    def _trailer(self, line: bytes) -> None:
+        if line == b"\r\n":
+            self.complete = True
+        elif not line.endswith(b"\r\n"):
+            raise Malformed("a trailer ends without a carriage return")
+
+
+def request_framing(head: RequestHead) -> Framing:
+    return Chunked() if head.chunked else Length(head.content_length or 0)
+
+
+def response_framing(head: ResponseHead, method: bytes) -> Framing:
+    """RFC 9112, 6.3."""
+    if method == b"HEAD" or head.status in (204, 304):
+        return Length(0)
+    if head.chunked:
+        return Chunked()
+    length = head.content_length
+    if length is None or b"transfer-encoding" in head.names:
+        return UntilClose()
+    return Length(length)

@@ -1,0 +1,125 @@
+"""Keys, cookies and tokens of one exchange, and their removal from what is kept of it.
+
+Headers are kept by an allow list (`core.headers`), so a key gets into a record only where somebody repeats it: an
+upstream's error text, a page that shows the request. Every secret value is therefore looked for in all that is kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import re
+import zlib
+from collections.abc import Iterable
+from urllib.parse import unquote_to_bytes
+
+from hitrate.core.headers import REQUEST_HEADERS
+from hitrate.core.secret_headers import SECRET_HEADERS
+from hitrate.serve.proxy.heads import Head, RequestHead
+
+MASK = b"***"
+
+SHORTEST_SECRET_BYTES = 8
+"""A shorter value is no key but a placeholder ("EMPTY", "ollama"), and to replace it would damage a prompt."""
+
+_PLACEHOLDERS = frozenset(
+    {b"lm-studio", b"not-needed", b"no-key-required", b"sk-no-key-required", b"not-required", b"placeholder"}
+)
+_SECRET_NAME = re.compile(rb"auth|key|token|secret|passw|cookie|credential|signature", re.I)
+_SECRET_PARAMETER = re.compile(
+    rb"(?i)([?&;](?:[^=&#;]*(?:key|token|secret|passw|signature|credential)[^=&#;]*|sig|auth|code)=)([^&#;]*)"
+)
+_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9-]* +")
+_KEPT_NAMES = frozenset(name.encode() for name in REQUEST_HEADERS - SECRET_HEADERS)
+_SECRET_NAMES = frozenset(name.encode() for name in SECRET_HEADERS)
+_WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+
+
+def is_secret_header(name: bytes) -> bool:
+    """Of a request, by a list and by its name: gateways have key headers of their own. `name` is in lower case."""
+    return name in _SECRET_NAMES or (name not in _KEPT_NAMES and _SECRET_NAME.search(name) is not None)
+
+
+def mask_query(target: bytes) -> bytes:
+    """A request target in which the value of every parameter that carries a key is masked."""
+    return _SECRET_PARAMETER.sub(rb"\1" + MASK, target) if b"?" in target else target
+
+
+class Secrets:
+    """The secret values of one exchange."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, head: RequestHead, further: Iterable[bytes] = ()) -> None:
+        self._values: list[bytes] = []
+        for name, line in zip(head.names, head.lines, strict=True):
+            if is_secret_header(name):
+                value = line[len(name) + 1 :].strip(b" \t")
+                self._add(*_cookie_values(value) if name == b"cookie" else _credential(value))
+        if b"?" in head.target:
+            for match in _SECRET_PARAMETER.finditer(head.target):
+                self._add(match[2], unquote_to_bytes(match[2]))
+        self._add(*further)
+
+    def add_response_headers(self, head: Head) -> None:
+        """Cookies that the upstream sets; it has no other secrets to tell."""
+        for value in head.values(b"set-cookie"):
+            self._add(*_cookie_values(value))
+
+    def mask(self, data: bytes) -> bytes:
+        for value in self._values:
+            if value in data:
+                data = data.replace(value, MASK)
+        return data
+
+    def mask_coded(self, data: bytes, coding: str | None) -> bytes | None:
+        """`mask` for a body with a content coding. None where the coding cannot be read: it might hold a key."""
+        if not coding or not self._values or coding == "identity":
+            return self.mask(data)
+        bits = _WINDOW_BITS.get(coding)
+        if bits is None:
+            return None
+        decoder = zlib.decompressobj(bits)
+        try:
+            plain = decoder.decompress(data, _MOST_DECODED_BYTES)
+        except zlib.error:
+            return None
+        if decoder.unconsumed_tail:
+            return None
+        masked = self.mask(plain)
+        if masked is plain:
+            return data
+        coder = zlib.compressobj(wbits=bits)
+        return coder.compress(masked) + coder.flush()
+
+    def _add(self, *values: bytes) -> None:
+        for value in values:
+            if len(value) >= SHORTEST_SECRET_BYTES and value not in _PLACEHOLDERS and value not in self._values:
+                self._values.append(value)
+                # The longest first: a value may hold another one.
+                self._values.sort(key=len, reverse=True)
+
+
+_MOST_DECODED_BYTES = 64 * 1024 * 1024
+
+
+def _credential(value: bytes) -> list[bytes]:
+    """`Bearer KEY`, `KEY`, or `Basic` with a user name and password inside."""
+    scheme = _SCHEME.match(value)
+    key = value[scheme.end() :] if scheme else value
+    found = [key]
+    if scheme and scheme[0].strip().lower() == b"basic":
+        with contextlib.suppress(binascii.Error):
+            found.append(base64.b64decode(key, validate=True).partition(b":")[2])
+    return found
+
+
+def _cookie_values(value: bytes) -> list[bytes]:
+    """Of `Cookie: a=1; b=2` as of `Set-Cookie: a=1; Path=/`: what stands behind each name, attributes of no secret
+    kind left alone."""
+    pairs = [pair.strip().partition(b"=") for pair in value.split(b";")]
+    return [content.strip(b'"') for name, _, content in pairs if name.lower() not in _COOKIE_ATTRIBUTES]
+
+
+_COOKIE_ATTRIBUTES = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite", b"secure", b"httponly"})
