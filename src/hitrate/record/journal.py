@@ -180,7 +180,8 @@ class Journal:
         """Make the folder and hold its lock, where that has not been done."""
         if self._writer_lock is not None and self.folder.exists():
             return
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # `parents` alone has the mode of others
+        self.folder.mkdir(mode=0o700, exist_ok=True)
         lock = WriterLock.take(self.folder / LOCK_NAME)
         if lock is None:
             raise HitrateError(f"{self.folder} is written by another process; a recording has a journal of its own")

@@ -7,7 +7,7 @@ import shutil
 from hitrate.errors import UsageError
 from hitrate.logs.store import Store
 from hitrate.record.journal_reader import has_writer
-from hitrate.record.keeper import Keeper
+from hitrate.record.keeper import AlreadyKept, Keeper
 from hitrate.record.places import journals_folder
 
 
@@ -24,13 +24,17 @@ def recover(store: Store) -> dict[str, int]:
         if not journal.is_dir() or has_writer(journal):
             continue
         try:
-            run_id = store.find(journal.name)
+            keeper = Keeper(journal, store, journal.name)
+        except AlreadyKept:
+            continue
         except UsageError:  # the run was deleted
             shutil.rmtree(journal, ignore_errors=True)
             continue
-        keeper = Keeper(journal, store, run_id)
-        taken = keeper.drain()
-        keeper.finish()
+        try:
+            taken = keeper.drain()
+            keeper.finish()
+        finally:
+            keeper.close()
         if taken:
-            found[run_id] = taken
+            found[keeper.run_id] = taken
     return found
