@@ -30,7 +30,7 @@ from hitrate.logs.formats.opencode import OpenCode
 from hitrate.logs.formats.openrouter import OpenRouter
 from hitrate.logs.formats.otel import Otel
 from hitrate.logs.formats.pi import Pi
-from hitrate.logs.formats.rendered import OnePrompt, PromptLines, RenderedRecords
+from hitrate.logs.formats.rendered import OnePrompt, PromptLines, RenderedRecords, is_templated
 from hitrate.logs.formats.request_pairs import RequestPairs
 from hitrate.logs.formats.session_file import SessionFile
 from hitrate.logs.formats.sglang import Sglang
@@ -192,7 +192,7 @@ def _something_else(head: bytes) -> str | None:
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:64].lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "this is HTML and not a request log"
-    if start.startswith(b"<"):
+    if start.startswith(b"<") and not is_templated(head):
         return "this is XML and not a request log"
     if start.startswith(b"sqlite format 3\x00"):
         return "this is a database; of a store of runs give the id of a run, and its path in HITRATE_STORE"

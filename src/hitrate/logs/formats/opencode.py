@@ -10,8 +10,8 @@ or one a line, with `info` and `parts` or flat as the storage has them, and the 
 packages/opencode/src/session/index.ts). One message of older versions is several calls: then each of its parts
 `step-finish` has the tokens of one. OpenCode writes 0 also where a vendor reports no cached tokens.
 
-The request itself (tools, instructions) is not in the file, so `body` is empty. A compaction is a part of that type or
-a message with `summary`; a message with an error and no tokens was aborted.
+The request itself (tools, instructions) is not in the file, so `body` is empty. A message with `summary` is
+a compaction, one with an error and no tokens was aborted.
 """
 
 from __future__ import annotations
@@ -100,16 +100,15 @@ class _Messages:
         at = _created(info)
         happenings = self._happenings.setdefault(session, Happenings())
         if info.get("role") != "assistant":
-            if any(part.get("type") == "compaction" for part in parts):
-                happenings.compacted("", at)
             return
+        compacts = info.get("summary") is True
         for name, member in (("model", "modelID"), ("agent", "agent"), ("variant", "variant")):
-            if isinstance(info.get(member), str):
+            if isinstance(info.get(member), str) and not compacts:
                 happenings.set(name, info[member], at)
         steps = [part for part in parts if part.get("type") == "step-finish" and "tokens" in part]
         for step in steps or [info]:
             yield from self._call(step, info, session, at, line)
-        if info.get("summary") is True:
+        if compacts:
             happenings.compacted("", at)
 
     def _call(

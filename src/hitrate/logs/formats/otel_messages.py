@@ -150,9 +150,10 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
 def _tool_call(call: Mapping[str, Any]) -> dict[str, Any]:
     call = _without_prefix(call)
     function = _decoded(call.get("function"))
-    given = {**call, **function} if isinstance(function, dict) else call
+    flat = {name.removeprefix("function."): value for name, value in call.items()}
+    given = {**flat, **function} if isinstance(function, dict) else flat
     arguments = next((given[name] for name in ("arguments", "input", "args") if given.get(name) is not None), "")
-    name = given.get("name") or given.get("toolName") or given.get("function.name") or ""
+    name = given.get("name") or given.get("toolName") or ""
     found = {"type": "function", "function": {"name": str(name), "arguments": _as_text(arguments)}}
     identity = given.get("id") or given.get("toolCallId")
     return {**found, "id": str(identity)} if identity else found

@@ -147,6 +147,11 @@ class PromptLines:
                 )
 
 
+def is_templated(head: bytes) -> bool:
+    """Whether a text begins with the marks of a chat template."""
+    return _TEMPLATE.search(head.removeprefix(b"\xef\xbb\xbf").lstrip()[:256]) is not None
+
+
 def _begin_alike(first: bytes, second: bytes) -> bool:
     return len(first) >= _LEAST_ALIKE and first[:_LEAST_ALIKE] == second[:_LEAST_ALIKE]
 
@@ -156,8 +161,7 @@ class OnePrompt:
     about = "plain text that is one rendered prompt"
 
     def matches(self, head: bytes, path: str) -> bool:
-        start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-        return not start.startswith((b"{", b"[{")) and _TEMPLATE.search(start[:256]) is not None
+        return not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[{")) and is_templated(head)
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
         text = read_document(stream)

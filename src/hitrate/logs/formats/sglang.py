@@ -100,11 +100,9 @@ def _parsed(data: bytes, line: int) -> tuple[str, Call, str, bool] | Skipped | N
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return Skipped(line=line, reason="not UTF-8, expected a request log in UTF-8")
-    return (
-        _of_text(text, line)
-        if (found := text.find("{")) < 0 or '"event"' not in text[found : found + 120]
-        else _of_json(text[found:], line)
-    )
+    brace = text.find("{")
+    is_json = brace >= 0 and '"event"' in text[brace : brace + 120]
+    return _of_json(text[brace:], line) if is_json else _of_text(text, line)
 
 
 def _of_text(text: str, line: int) -> tuple[str, Call, str, bool] | Skipped | None:
