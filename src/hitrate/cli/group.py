@@ -37,6 +37,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "models": "Model ids and prices that a target lists.",
         "runs": "Stored runs, newest first.",
         "show": "One stored run, in any format.",
+        "watch": "A recording as a live page.",
     },
     "Serve": {
         "serve": "A practice server with a cache rule of your choice.",

@@ -43,8 +43,7 @@ def amounts(value: str) -> list[float]:
     return found if all(0 <= amount < float("inf") for amount in found) else []
 
 
-log_options = all_of(
-    click.option("--format", "log_format", metavar="NAME", help="Format of the log; left out, told by how it starts."),
+price_options = all_of(
     click.option(
         "--price",
         callback=_price,
@@ -54,6 +53,11 @@ log_options = all_of(
     click.option("--model", help="Model id to look the price up by, instead of the log's."),
     click.option("--provider", metavar="TARGET", help="Who served the calls, where the log does not say."),
     click.option("--prices-from", metavar="TARGET", help="Ask this target for its prices (GET /v1/models)."),
+)
+
+log_options = all_of(
+    click.option("--format", "log_format", metavar="NAME", help="Format of the log; left out, told by how it starts."),
+    price_options,
 )
 
 

@@ -1,0 +1,350 @@
+"""A recording explained while it goes on: `hitrate.explain` fed one call at a time, with an answer after each.
+
+The explainer adds up what it found; here it is kept call by call. A loss that is judged at the end of a log, because
+what comes later may tell more of it, is judged at once and again with each further call of its conversation: so what
+stands here is what `hitrate explain` would say of the recording if it ended now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hitrate.caches.rules import describe
+from hitrate.core.findings import Finding
+from hitrate.core.model import Call, Usage
+from hitrate.core.money import Price
+from hitrate.core.prompt import Sketch
+from hitrate.errors import HitrateError
+from hitrate.explain.account import Account
+from hitrate.explain.causes.interface import Cause
+from hitrate.explain.evidence import Divergence, Facts, Pair, Recognised, Relation, Seen
+from hitrate.explain.explainer import Explainer, Judged, Sources
+from hitrate.explain.grouping import Findings
+from hitrate.explain.labels import Labelled
+from hitrate.explain.oddities.reporting import Reporting
+from hitrate.explain.waterfall import Paid, Waterfalls, price_labels
+from hitrate.explaining import pieces_of
+from hitrate.logs.answered import host_of
+from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
+from hitrate.targets.facts_for import facts_for, has_timings
+
+MOST_CALLS = 4_000
+"""Calls that are remembered for pairing; some three kilobytes each."""
+
+CARRIED_CALLS = 800
+"""Of those, the newest that are taken along when the others are forgotten."""
+
+_BODY_BYTES = 8 << 20
+"""Of the newest bodies that are kept at hand, two at least."""
+
+_JUDGED_AGAIN = 20
+"""Losses of one conversation, the newest, that a further call has judged again."""
+
+_FRONT_CHARACTERS = 80
+
+_POSITION = re.compile(r"/\d+(?=/|$)")
+
+
+class NumberedCalls(Protocol):
+    """A recording: calls by ascending position, from 1, of which old ones may be gone."""
+
+    def calls_after(self, position: int) -> Iterator[tuple[int, Call]]:
+        """Those behind `position`, with their positions. HitrateError where they cannot be read."""
+        ...
+
+
+class Loss(Struct, frozen=True, kw_only=True):
+    """What one call lost by one cause. `finding` is of this call alone; `place` is what repeats of it are one break
+    within, and `conversation` that of the call, None for a break that several conversations share."""
+
+    finding: Finding
+    place: str
+    conversation: int | None
+    front: str
+    """Text right in front of the change, which both sides share."""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What became of the prompt tokens of the call at `position`. Not `settled`: a later call may change it."""
+
+    position: int
+    usage: Usage
+    paid: Sequence[Paid]
+    losses: tuple[Loss, ...]
+    settled: bool
+
+
+class Added(NamedTuple):
+    """A call that was taken in: the conversation it belongs to, numbered from 0 over the whole recording, and all
+    outcomes that are new since the call before, its own among them."""
+
+    conversation: int
+    relation: Relation
+    outcomes: list[Outcome]
+
+
+class LiveExplainer:
+    """Takes the calls of a recording in order. Memory is bounded: at `most_calls` the oldest are forgotten."""
+
+    def __init__(
+        self,
+        calls: NumberedCalls,
+        price: Callable[[Call], Price | None],
+        *,
+        most_calls: int = MOST_CALLS,
+        carried_calls: int = CARRIED_CALLS,
+        first_conversation: int = 0,
+    ) -> None:
+        self._calls = calls
+        self._price = price
+        self._most_calls = most_calls
+        self._carried_calls = carried_calls
+        self._facts: dict[tuple[str, str, str | None, bool | None], Facts] = {}
+        self.conversations = first_conversation
+        """The number that the next new conversation gets."""
+        self._begin()
+
+    def add(self, position: int, call: Call) -> Added:
+        """Take in the next call. HitrateError where an earlier one had to be looked at and cannot be read."""
+        outcomes = []
+        if len(self._positions) >= self._most_calls:
+            outcomes = self.judge_all()
+            self._forget()
+        index = self._take_in(position, call)
+        seen = self._explainer.seen(index)
+        local = seen.conversation
+        if local not in self._numbers:
+            self._numbers[local] = self.conversations
+            self.conversations += 1
+        self._of_position.append(self._numbers[local])
+        outcomes += [self._outcome(one, told) for one, told in self._explainer.take(local) if one >= self._told_before]
+        return Added(self._numbers[local], self._explainer.relation(index), outcomes)
+
+    def judge_all(self) -> list[Outcome]:
+        """Every loss that is not settled, judged again with all that is known now."""
+        return [self._outcome(one, told) for one, told in self._explainer.take_all() if one >= self._told_before]
+
+    def oddities(self) -> list[Finding]:
+        """What is odd about how the calls that are remembered report their tokens. The findings name no call."""
+        found = self._reporting.findings(repeated=0, answers=len(self._positions))
+        return [replace(one, call=None, against=None, calls=()) for one in found]
+
+    def rule_sets(self) -> str | None:
+        """Rule sets, with their dates, that the expectations come from."""
+        names = {describe(facts.rule): None for facts in self._facts.values() if facts.rule is not None}
+        return ", ".join(names) or None
+
+    def _begin(self) -> None:
+        self._positions: list[int] = []
+        self._numbers: dict[int, int] = {}
+        """Of the explainer's conversations, their numbers in the recording."""
+        self._of_position: list[int] = []
+        self._told_before = 0
+        self._newest: dict[int, bytes] = {}
+        self._newest_bytes = 0
+        self._sketcher = Sketcher()
+        self._pieces = lru_cache(maxsize=2)(pieces_of)
+        self._reporting = Reporting()
+        self._explainer = _PerCall(
+            Sources(
+                sketch=self._sketch,
+                canonical=self._pieces,
+                texts=lambda body, dialect: texts_of_parts(self._pieces(body, dialect), dialect),
+                host=host_of,
+                body=self._body,
+                facts=self._facts_of,
+                price=self._price,
+            )
+        )
+
+    def _forget(self) -> None:
+        """Begin anew with the newest calls, which keep the numbers of their conversations."""
+        carried = list(zip(self._positions, self._of_position, strict=True))[-self._carried_calls :]
+        numbers = dict(carried)
+        self._begin()
+        if not carried:
+            return
+        for position, call in self._calls.calls_after(carried[0][0] - 1):
+            if position > carried[-1][0]:
+                break
+            if position not in numbers:
+                continue
+            index = self._take_in(position, call)
+            self._numbers.setdefault(self._explainer.seen(index).conversation, numbers[position])
+            self._of_position.append(numbers[position])
+        self._explainer.take_all()
+        self._told_before = len(self._positions)
+
+    def _take_in(self, position: int, call: Call) -> int:
+        index = len(self._positions)
+        self._positions.append(position)
+        self._newest[index] = call.body
+        self._newest_bytes += len(call.body)
+        while self._newest_bytes > _BODY_BYTES and len(self._newest) > 2:
+            self._newest_bytes -= len(self._newest.pop(next(iter(self._newest))))
+        try:
+            judged = self._explainer.add(call)
+        except ValueError:
+            judged = self._explainer.leave_out(call)
+        self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
+        return index
+
+    def _outcome(self, index: int, told: _Told) -> Outcome:
+        return Outcome(
+            position=self._positions[index],
+            usage=self._explainer.seen(index).usage,
+            paid=told.paid,
+            losses=tuple(self._numbered(loss) for loss in told.losses),
+            settled=self._explainer.is_settled(index),
+        )
+
+    def _numbered(self, loss: Loss) -> Loss:
+        """With numbers of the recording in place of those of the explainer; calls from 0, as in `hitrate explain`."""
+        finding = loss.finding
+        call, against = (None if one is None else self._positions[one] - 1 for one in (finding.call, finding.against))
+        return replace(
+            loss,
+            finding=replace(finding, call=call, against=against, calls=() if call is None else (call,)),
+            conversation=None if loss.conversation is None else self._numbers[loss.conversation],
+        )
+
+    def _sketch(self, call: Call) -> Sketch:
+        if not call.dialect:
+            raise ValueError("its wire format is not recognised")
+        return self._sketcher.sketch(call.body, call.dialect, call.headers)
+
+    def _body(self, index: int) -> bytes:
+        found = self._newest.get(index)
+        if found is not None:
+            return found
+        position = self._positions[index]
+        at, call = next(self._calls.calls_after(position - 1), (None, None))
+        if call is None or at != position:
+            raise HitrateError(f"call {position} is not stored any more")
+        return call.body
+
+    def _facts_of(self, seen: Seen) -> Facts:
+        key = (seen.target, seen.dialect, seen.model, has_timings(seen.usage))
+        found = self._facts.get(key)
+        if found is None:
+            found = self._facts[key] = facts_for(*key[:3], timings=key[3])
+        return found
+
+
+class _Told(Struct):
+    """What the explainer said of one call."""
+
+    paid: Sequence[Paid] = ()
+    losses: list[Loss] = []
+
+
+class _PerCall(Explainer):
+    """Keeps per call what the explainer adds up, and judges what waits without settling it."""
+
+    def __init__(self, sources: Sources) -> None:
+        super().__init__(sources)
+        self._told: dict[int, _Told] = {}
+        self._waterfalls = _Labels(self._told)
+        self._findings = _Losses(self._told)
+        self._waiting: dict[int, deque[int]] = {}
+        """Per conversation the newest losses that wait for the end of the log."""
+        self._reporting: set[tuple[str, str | None]] = set()
+
+    def add(self, call: Call) -> Judged:
+        judged = super().add(call)
+        seen = judged.seen
+        if seen.usage.cached_tokens is not None:
+            self._reporting.add((seen.target, seen.model))
+        if seen.index in self._suspected:
+            self._waiting.setdefault(seen.conversation, deque(maxlen=_JUDGED_AGAIN)).append(seen.index)
+        return judged
+
+    def seen(self, index: int) -> Seen:
+        return self._seen[index]
+
+    def relation(self, index: int) -> Relation:
+        pair = self._pairs[index]
+        return "first" if pair is None else pair.relation
+
+    def is_settled(self, index: int) -> bool:
+        second = self._seconds.get(self._seen[index].conversation)
+        return index not in self._suspected and (second is None or second[0].index != index)
+
+    def take(self, conversation: int) -> Iterable[tuple[int, _Told]]:
+        """What was said since this was last asked, and of the conversation's newest losses once more."""
+        self._judge(self._waiting.get(conversation, ()), [conversation])
+        return self._taken()
+
+    def take_all(self) -> Iterable[tuple[int, _Told]]:
+        self._judge(self._suspected, self._seconds)
+        return self._taken()
+
+    def _taken(self) -> Iterable[tuple[int, _Told]]:
+        told = dict(self._told)
+        self._told.clear()
+        return told.items()
+
+    def _judge(self, suspected: Iterable[int], conversations: Iterable[int]) -> None:
+        for index in suspected:
+            seen, pair = self._seen[index], self._pair(index)
+            if (seen.target, seen.model) in self._reporting:
+                self._fill_in_zero(seen)
+            self._settle(seen, pair, self._suspected[index], self._beside_the_text(seen, pair, self._suspected[index]))
+        for conversation in conversations:
+            if conversation in self._seconds:
+                self._settle(*self._seconds[conversation])
+
+    def _settle(self, seen: Seen, pair: Pair, account: Account, blame: Any) -> None:
+        self._told[seen.index] = _Told()
+        super()._settle(seen, pair, account, blame)
+
+
+class _Labels(Waterfalls):
+    def __init__(self, told: dict[int, _Told]) -> None:
+        super().__init__()
+        self._told = told
+
+    def add(
+        self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str
+    ) -> Sequence[Paid]:
+        if usage.prompt_tokens is None:
+            return ()
+        told = self._told.setdefault(index, _Told())
+        told.paid = price_labels(labels, usage, price)
+        return told.paid
+
+
+class _Losses(Findings):
+    def __init__(self, told: dict[int, _Told]) -> None:
+        super().__init__()
+        self._told = told
+
+    def add(
+        self,
+        call: int,
+        against: int | None,
+        cause: Cause,
+        recognised: Recognised,
+        divergence: Divergence | None,
+        *,
+        conversation: object,
+        **others: Any,
+    ) -> None:
+        alone = Findings()
+        alone.add(call, against, cause, recognised, divergence, conversation=conversation, **others)
+        (finding,) = alone.all()
+        self._told.setdefault(call, _Told()).losses.append(
+            Loss(
+                finding=finding,
+                place="" if finding.pointer is None else _POSITION.sub("/*", finding.pointer),
+                conversation=conversation if isinstance(conversation, int) else None,
+                front="" if divergence is None else divergence.front[-_FRONT_CHARACTERS:],
+            )
+        )

@@ -1,0 +1,3 @@
+"""Where the live page is found on the recorder's address."""
+
+BASE_PATH = "/_hitrate"
