@@ -183,9 +183,21 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "blocks of 1, 12 of them": lambda: (BlockChainCache(1, 12), BlockOracle(1, 12)),
     "blocks of 2, no limit, at least 4": lambda: (BlockChainCache(2, minimum_tokens=4), BlockOracle(2, None, 4)),
     "blocks of 2, no limit, 4 s": lambda: (BlockChainCache(2, ttl_s=4), BlockOracle(2, None, ttl_s=4)),
+    "blocks of 3 and whole prompts, 12 of them, 4 s": lambda: (
+        BlockChainCache(3, 12, ttl_s=4, whole_prompts=True),
+        BlockOracle(3, 12, ttl_s=4, whole_prompts=True),
+    ),
+    "blocks of 2 and whole prompts, no limit": lambda: (
+        BlockChainCache(2, minimum_tokens=4, whole_prompts=True),
+        BlockOracle(2, None, 4, whole_prompts=True),
+    ),
     "radix, 14 tokens": lambda: (RadixCache(1, 14), RadixOracle(1, 14)),
     "radix, 30 tokens, 4 s": lambda: (RadixCache(1, 30, ttl_s=4), RadixOracle(1, 30, ttl_s=4)),
     "radix, pages of 2, 21 tokens": lambda: (RadixCache(2, 21), RadixOracle(2, 21)),
+    "radix, prompts at their end, 20 tokens, 4 s": lambda: (
+        RadixCache(1, 20, ttl_s=4, prompts_at_end=True),
+        RadixOracle(1, 20, ttl_s=4, prompts_at_end=True),
+    ),
     "radix, no limit": lambda: (RadixCache(), RadixOracle(1, None)),
     "radix, pages of 3, no limit, 4 s": lambda: (RadixCache(3, ttl_s=4), RadixOracle(3, None, ttl_s=4)),
     "2 slots, store of 25": lambda: slots(2, limit=25),

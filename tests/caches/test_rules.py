@@ -23,12 +23,15 @@ SECOND_PROMPT_SERVED = {  # 3,000 tokens shared, 3,100 sent, nothing marked.
     "vllm-2026-11": (BlockChainCache, 2992, "vllm-2026-11 (block 16)"),
     "sglang-2026-11": (RadixCache, 3000, "sglang-2026-11 (page 1)"),
     "lmdeploy-2026-11": (BlockChainCache, 2944, "lmdeploy-2026-11 (block 64)"),
+    "tensorrt-llm-2026-11": (RadixCache, 3000, "tensorrt-llm-2026-11 (page 1)"),
+    "tgi-2026-11": (RadixCache, 3000, "tgi-2026-11 (page 1, prompts at their end)"),
     "llama.cpp-2026-10": (SlotCache, 3000, "llama.cpp-2026-10 (4 slots, unified)"),
+    "ollama-2026-11": (SlotCache, 3000, "ollama-2026-11 (1 slot)"),
     "mlx-lm-2026-11": (PromptCache, 3000, "mlx-lm-2026-11 (10 sequences)"),
     "openai-chat-before-gpt-5.6": (
         BlockChainCache,
         2944,
-        "openai-chat-before-gpt-5.6 (block 128, at least 1,024 tokens)",
+        "openai-chat-before-gpt-5.6 (as of 2026-11, block 128, at least 1,024 tokens)",
     ),
     "openai-2026-09": (
         ExactCache,
@@ -40,6 +43,7 @@ SECOND_PROMPT_SERVED = {  # 3,000 tokens shared, 3,100 sent, nothing marked.
     "dashscope-explicit-2026-11": (MarkedCache, 0, "dashscope-explicit-2026-11 (at least 1,024 tokens, look-back 20)"),
     "minimax-explicit-2026-11": (MarkedCache, 0, "minimax-explicit-2026-11 (at least 512 tokens, look-back 20)"),
     "deepseek-2026-11": (UnitCache, 0, "deepseek-2026-11 (at least 64 tokens, written after 6 s)"),
+    "moonshot-2026-11": (BlockChainCache, 2816, "moonshot-2026-11 (block 256, the same prompt whole)"),
     "gemini-explicit-2026-11": (ObjectCache, 0, "gemini-explicit-2026-11 (at least 1,024 tokens, 3600 s)"),
 }
 
@@ -90,6 +94,43 @@ def test_which_rules_tokens_alone_do_not_suffice_for() -> None:
         "minimax-explicit-2026-11",
         "gemini-explicit-2026-11",
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "asked", "served"),
+    [  # What the source measured.
+        (43, 43, 43),
+        (201, 201, 201),
+        (201, 250, 0),
+        (361, 361, 361),
+        (361, 400, 256),
+        (834, 900, 768),
+        (12035, 12100, 12032),
+        (11250, 11272, 11008),
+        (11272, 11294, 11264),
+    ],
+)
+def test_moonshot_serves_chunks_and_the_very_same_prompt_whole(written: int, asked: int, served: int) -> None:
+    cache = make_cache(rule_set("moonshot-2026-11"))
+    first = cache.begin(range(written))
+    assert first is not None and first.cached_tokens == 0
+    cache.finish(first)
+    second = cache.begin(range(asked))
+    assert second is not None and second.cached_tokens == served
+    cache.publish(second)
+    assert cache.peek(range(asked)) == asked
+    assert cache.peek(range(asked), namespace="another") == 0
+    cache.check_integrity()
+
+
+def test_text_generation_inference_finds_a_prompt_when_its_request_has_ended_and_no_reply() -> None:
+    cache = make_cache(rule_set("tgi-2026-11"))
+    first = cache.begin(range(100))
+    assert first is not None
+    cache.publish(first)
+    assert cache.peek(range(200)) == 0
+    cache.finish(first, range(100, 150))
+    assert cache.peek(range(200)) == 100
 
 
 def test_deepseek_serves_a_shared_opening_to_the_third_call_once_it_is_written() -> None:

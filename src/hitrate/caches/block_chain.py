@@ -37,7 +37,7 @@ def chain_keys(
 
 
 class BlockLease(Lease):
-    __slots__ = ("blocks", "keys", "namespace", "published_blocks", "tail")
+    __slots__ = ("blocks", "keys", "namespace", "published_blocks", "tail", "whole_key")
 
     def __init__(self, prompt_tokens: int, cached_tokens: int, keys: list[Hashable], blocks: list[int]) -> None:
         super().__init__(prompt_tokens, cached_tokens)
@@ -47,6 +47,8 @@ class BlockLease(Lease):
         self.namespace: object = None
         self.tail: tuple[int, ...] | None = None
         """Prompt tokens behind the last full block; None when the request came as keys."""
+        self.whole_key: bytes | None = None
+        """Of the prompt to its last token, in a cache that knows whole prompts."""
 
 
 class BlockChainCache:
@@ -54,6 +56,8 @@ class BlockChainCache:
 
     `ttl_s`: a block expires when no request has held it for longer; a read starts its time anew.
     `capacity_blocks` None: nothing is evicted. See `block_pool` for the order of eviction.
+    `whole_prompts`: a second layer knows every prompt that was asked before and serves the very same one whole, its
+    last token and a prompt below the minimum included. It has the same lifetime and is never evicted for room.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class BlockChainCache:
         capacity_blocks: int | None = None,
         minimum_tokens: int = 0,
         ttl_s: float | None = None,
+        whole_prompts: bool = False,
     ) -> None:
         if block_size < 1:
             raise ValueError(f"block_size is {block_size}, it has to be at least 1")
@@ -69,13 +74,18 @@ class BlockChainCache:
         self.capacity_blocks = capacity_blocks
         self.minimum_tokens = minimum_tokens
         self.ttl_s = ttl_s
+        self.whole_prompts = whole_prompts
         self.reset()
 
     def reset(self) -> None:
         self.pool = BlockPool(self.capacity_blocks, self.ttl_s)
         self._open: set[BlockLease] = set()
+        self._whole: dict[bytes, float] = {}
+        """Keys of whole prompts with the time of their last use, the longest unused first."""
 
     def peek(self, tokens: Sequence[int], *, now: float = 0.0, namespace: object = None) -> int:
+        if self._is_whole(self._whole_key(tokens, namespace), now):
+            return len(tokens)
         return self.peek_keys(chain_keys(tokens, self.block_size, namespace), len(tokens), now=now)
 
     def peek_keys(self, keys: Sequence[Hashable], prompt_tokens: int, *, now: float = 0.0) -> int:
@@ -88,6 +98,10 @@ class BlockChainCache:
         if lease is not None:
             lease.namespace = namespace
             lease.tail = tuple(tokens[len(lease.keys) * self.block_size :])
+            lease.whole_key = self._whole_key(tokens, namespace)
+            if self._is_whole(lease.whole_key, now):
+                lease.cached_tokens = len(tokens)
+                self._use_whole(lease, now)
         return lease
 
     def begin_keys(self, keys: Sequence[Hashable], prompt_tokens: int, *, now: float = 0.0) -> BlockLease | None:
@@ -119,6 +133,7 @@ class BlockChainCache:
         """vLLM does this as soon as the prompt is scheduled, so requests of one step already share."""
         if (held := self._held(lease)) is not None:
             self._publish(held)
+            self._use_whole(held, now)
 
     def finish(self, lease: Lease, generated: Sequence[int] = (), *, now: float = 0.0) -> None:
         """The last generated token was sampled but never computed, so no block holds it.
@@ -146,6 +161,7 @@ class BlockChainCache:
         if held is None:
             return
         self._publish(held)
+        self._use_whole(held, now)
         missing = self._blocks_for(computed_tokens) - len(held.blocks)
         if self.capacity_blocks is not None:
             self.pool.expire(now)
@@ -161,10 +177,31 @@ class BlockChainCache:
 
     def check_integrity(self) -> None:
         self.pool.check_integrity([block for lease in self._open for block in lease.blocks])
+        assert self.whole_prompts or not self._whole, "whole prompts are kept in a cache that does not know them"
+        used_at = list(self._whole.values())
+        assert used_at == sorted(used_at), "the whole prompts are not in the order of their last use"
 
     def _held(self, lease: Lease) -> BlockLease | None:
         """None for a request that has ended or was in flight at a reset."""
         return lease if isinstance(lease, BlockLease) and lease in self._open else None
+
+    def _whole_key(self, tokens: Sequence[int], namespace: object) -> bytes | None:
+        if not self.whole_prompts or not len(tokens):
+            return None
+        return chain_keys(tokens, len(tokens), namespace)[0]
+
+    def _is_whole(self, key: bytes | None, now: float) -> bool:
+        used_at = None if key is None else self._whole.get(key)
+        return used_at is not None and (self.ttl_s is None or now - used_at <= self.ttl_s)
+
+    def _use_whole(self, lease: BlockLease, now: float) -> None:
+        """Start the time of the lease's whole prompt anew, and drop those whose time has run out."""
+        if lease.whole_key is None:
+            return
+        self._whole.pop(lease.whole_key, None)
+        self._whole[lease.whole_key] = now
+        while not self._is_whole(oldest := next(iter(self._whole)), now):
+            del self._whole[oldest]
 
     def _most_blocks(self, prompt_tokens: int) -> int:
         # The last token is always computed, for its logits; an exact resend of k full blocks is served k-1.

@@ -81,19 +81,29 @@ class BlockOracle(Oracle):
     """For `block_chain.BlockChainCache`. `held` is the request's list of blocks."""
 
     def __init__(
-        self, block_size: int, capacity_blocks: int | None, minimum_tokens: int = 0, ttl_s: float | None = None
+        self,
+        block_size: int,
+        capacity_blocks: int | None,
+        minimum_tokens: int = 0,
+        ttl_s: float | None = None,
+        whole_prompts: bool = False,
     ) -> None:
         self.block_size = block_size
         self.capacity_blocks = capacity_blocks
         self.minimum_tokens = minimum_tokens
         self.ttl_s = ttl_s
+        self.whole_prompts = whole_prompts
         super().__init__()
 
     def reset(self) -> None:
         super().reset()
         self.blocks: list[_Block] = []
+        self.uses: list[tuple[object, list[int], float]] = []
+        """Every time that a whole prompt was computed, ended or read whole."""
 
     def peek(self, tokens: Sequence[int], *, now: float = 0.0, namespace: object = None) -> int:
+        if self._is_whole(tokens, namespace, now):
+            return len(tokens)
         cached_tokens = len(self._found(tokens, namespace, now)) * self.block_size
         return cached_tokens if cached_tokens >= self.minimum_tokens else 0
 
@@ -105,10 +115,21 @@ class BlockOracle(Oracle):
             in_use = [block for block in self.blocks if self._in_use(block) or block in held]
             if len(in_use) + fresh > self.capacity_blocks:
                 return None
+        if self._is_whole(tokens, namespace, now):
+            self.uses.append((namespace, list(tokens), now))
         lease = OracleLease(list(tokens), namespace, cached_tokens, held)
         self.open.append(lease)
         self._add_blocks(lease, fresh, now)
         return lease
+
+    def finish(self, lease: OracleLease, generated: Sequence[int] = (), *, now: float = 0.0) -> None:
+        if lease in self.open:
+            self.uses.append((lease.namespace, lease.tokens, now))
+        super().finish(lease, generated, now=now)
+
+    def _is_whole(self, tokens: Sequence[int], namespace: object, now: float) -> bool:
+        uses = [at for known, whole, at in self.uses if (known, whole) == (namespace, list(tokens))]
+        return bool(self.whole_prompts and tokens and uses) and (self.ttl_s is None or now - max(uses) <= self.ttl_s)
 
     def _found(self, tokens: Sequence[int], namespace: object, now: float) -> list[_Block]:
         found: list[_Block] = []
@@ -137,6 +158,8 @@ class BlockOracle(Oracle):
             self.blocks.append(lease.held[-1])
 
     def _keep(self, lease: OracleLease, tokens: list[int], now: float) -> None:
+        if tokens == lease.tokens:
+            self.uses.append((lease.namespace, tokens, now))
         self._add_blocks(lease, -(-len(tokens) // self.block_size) - len(lease.held), now)
         for number, block in enumerate(lease.held, start=1):
             end = number * self.block_size
@@ -169,10 +192,17 @@ class _Mark:
 class RadixOracle(Oracle):
     """For `radix.RadixCache`. `held` is how many tokens of the lease's own sequence it keeps from eviction."""
 
-    def __init__(self, page_size: int, capacity_tokens: int | None, ttl_s: float | None = None) -> None:
+    def __init__(
+        self,
+        page_size: int,
+        capacity_tokens: int | None,
+        ttl_s: float | None = None,
+        prompts_at_end: bool = False,
+    ) -> None:
         self.page_size = page_size
         self.capacity_tokens = None if capacity_tokens is None else capacity_tokens // page_size * page_size
         self.ttl_s = ttl_s
+        self.prompts_at_end = prompts_at_end
         super().__init__()
 
     def reset(self) -> None:
@@ -195,6 +225,17 @@ class RadixOracle(Oracle):
         self._make_room(len(tokens) - cached_tokens + (self.page_size if self.page_size > 1 else 0))
         lease.private = private
         return lease
+
+    def publish(self, lease: OracleLease, *, now: float = 0.0) -> None:
+        if not self.prompts_at_end:
+            super().publish(lease, now=now)
+
+    def finish(self, lease: OracleLease, generated: Sequence[int] = (), *, now: float = 0.0) -> None:
+        if not self.prompts_at_end:
+            super().finish(lease, generated, now=now)
+        elif lease in self.open:
+            super().publish(lease, now=now)
+            super().finish(lease, now=now)
 
     def _keep(self, lease: OracleLease, tokens: list[int], now: float) -> None:
         self._drop_dead(now)

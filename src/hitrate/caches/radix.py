@@ -51,9 +51,16 @@ class RadixCache:
     """`capacity_tokens` counts the tree and what requests in flight hold; None evicts nothing.
 
     `ttl_s`: a leaf expires when it was not used for longer. Namespaces have to be hashable.
+    `prompts_at_end`: stored are prompts without their replies, and only when their requests end.
     """
 
-    def __init__(self, page_size: int = 1, capacity_tokens: int | None = None, ttl_s: float | None = None) -> None:
+    def __init__(
+        self,
+        page_size: int = 1,
+        capacity_tokens: int | None = None,
+        ttl_s: float | None = None,
+        prompts_at_end: bool = False,
+    ) -> None:
         if page_size < 1:
             raise ValueError(f"page_size is {page_size}, it has to be at least 1")
         if capacity_tokens is not None and capacity_tokens < page_size:
@@ -61,6 +68,7 @@ class RadixCache:
         self.page_size = page_size
         self.capacity_tokens = None if capacity_tokens is None else self._whole_pages(capacity_tokens)
         self.ttl_s = ttl_s
+        self.prompts_at_end = prompts_at_end
         self.reset()
 
     def reset(self) -> None:
@@ -110,7 +118,11 @@ class RadixCache:
 
     def publish(self, lease: Lease, *, now: float = 0.0) -> None:
         held = self._held(lease)
-        if held is not None and not held.is_published:
+        if held is not None and not self.prompts_at_end:
+            self._publish(held, now)
+
+    def _publish(self, held: RadixLease, now: float) -> None:
+        if not held.is_published:
             held.is_published = True
             self._store(held, held.tokens, now)
 
@@ -122,8 +134,8 @@ class RadixCache:
         held = self._held(lease)
         if held is None:
             return
-        self.publish(held, now=now)
-        tokens = held.tokens + tuple(generated[:-1])
+        self._publish(held, now)
+        tokens = held.tokens + (() if self.prompts_at_end else tuple(generated[:-1]))
         had = self._pages_for(len(held.tokens))
         missing = self._pages_for(len(tokens)) - had
         self._expire(now)

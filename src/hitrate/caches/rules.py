@@ -130,6 +130,29 @@ _RULE_SETS = (
         "documented, the treatment of a prompt's last token is taken to be vLLM's.",
     ),
     RuleSet(
+        name="tensorrt-llm-2026-11",
+        date="2026-11",
+        model="radix",
+        parameters={"page_size": 1},
+        source="https://github.com/NVIDIA/TensorRT-LLM docs/source/features/kvcache.md, "
+        "cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp",
+        note="Blocks, of which partly matching ones are reused too (enable_partial_reuse, on by default): every token "
+        "of the longest common prefix but the prompt's last. Without it: block-chain with the engine's block size. "
+        "Read from source, not held against the engine, which needs a GPU. A partly matching last block that nobody "
+        "uses is taken over, not copied, so that a prompt sent again after one that parts from it in that block finds "
+        "less; that, eviction by priority and the host tier are not modelled.",
+    ),
+    RuleSet(
+        name="tgi-2026-11",
+        date="2026-11",
+        model="radix",
+        parameters={"page_size": 1, "prompts_at_end": True},
+        source="https://github.com/huggingface/text-generation-inference backends/v3/src/radix.rs",
+        note="With flashinfer; flashdecoding has pages of 256 tokens, ipex of 64: override page_size. Stored are "
+        "prompts without replies, once their requests end. Read from source, not held against the engine, which "
+        "reports no cached tokens; it frees a part of a leaf where the model frees the whole.",
+    ),
+    RuleSet(
         name="llama.cpp-2026-10",
         date="2026-10",
         model="slots",
@@ -137,6 +160,17 @@ _RULE_SETS = (
         source="https://github.com/ggml-org/llama.cpp tools/server/{server-context,server-task}.cpp",
         note="llama-server's defaults: 4 slots that share one pool, host store of 8,192 MiB. With an explicit "
         "--parallel the slots divide the context instead: override kv_unified. Not for sliding-window models.",
+    ),
+    RuleSet(
+        name="ollama-2026-11",
+        date="2026-11",
+        model="slots",
+        parameters={"slots": 1},
+        source="https://github.com/ollama/ollama llm/llama_server.go, docs/faq.mdx",
+        note="Starts llama.cpp's server with as many slots as OLLAMA_NUM_PARALLEL says, 1 by default, each with the "
+        "model's num_ctx: override slots. All is gone when the model is unloaded, after five idle minutes. Not for "
+        "models that its own MLX runner serves, nor for sliding-window ones. Nothing is reported that it could be held "
+        "against.",
     ),
     RuleSet(
         name="mlx-lm-2026-11",
@@ -227,6 +261,16 @@ _RULE_SETS = (
         "interval_tokens. The lifetime, hours to days, is left open.",
     ),
     RuleSet(
+        name="moonshot-2026-11",
+        date="2026-11",
+        model="block chain",
+        parameters={"block_size": 256, "whole_prompts": True},
+        source="https://github.com/Leechael/pi-provider-kimi-code docs/caching.md, 4e2a2b8",
+        note="Measured by a third party on Kimi's coding endpoint; Moonshot publishes no rule. Prompts that go on are "
+        "served in chunks of 256 tokens, the very same prompt whole at any length. Entries lived for 5 minutes and "
+        "were gone after 30: override ttl_s. Whether replies are stored was not measured and is taken to be so.",
+    ),
+    RuleSet(
         name="gemini-explicit-2026-11",
         date="2026-11",
         model="objects",
@@ -273,15 +317,27 @@ def minimum_tokens(rule: RuleSet, model: str) -> int | None:
 
 
 def describe(rule: RuleSet, **overrides: Any) -> str:
-    """The rule's name with what its numbers depend on, e.g. "vllm-2026-11 (block 16)"."""
+    """The rule's name with what its numbers depend on, e.g. "vllm-2026-11 (block 16)".
+
+    The date is a part where the name does not hold it.
+    """
     values = {**rule.parameters, **overrides}
-    parts = [words.format(values[key]) for key, words in _WORDS.items() if values.get(key)]
+    parts = [] if rule.date is None or rule.date in rule.name else [f"as of {rule.date}"]
+    parts += [_in_words(key, values[key]) for key in _WORDS if values.get(key)]
     return f"{rule.name} ({', '.join(parts)})"
 
 
+def _in_words(key: str, value: Any) -> str:
+    words = _WORDS[key].format(value)
+    return words.removesuffix("s") if value == 1 and key in _COUNTED else words
+
+
+_COUNTED = ("slots", "sequences", "capacity_blocks", "capacity_tokens")
 _WORDS = {
     "block_size": "block {}",
+    "whole_prompts": "the same prompt whole",
     "page_size": "page {}",
+    "prompts_at_end": "prompts at their end",
     "slots": "{} slots",
     "sequences": "{} sequences",
     "minimum_tokens": "at least {:,} tokens",
