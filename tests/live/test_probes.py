@@ -64,6 +64,15 @@ def test_one_block_is_found_though_all_lengths_of_the_granularity_had_more(block
     assert (found.value, found.status) == (least, "answered")
 
 
+def test_a_layer_of_whole_prompts_does_not_hide_the_step():
+    found = probe("granularity", "minimum", "generated", imitates="moonshot", **JITTERED)
+    step = found["granularity", ""]
+    assert (step.value, step.status, step.calls) == (256, "answered", 34)
+    assert step.text.endswith("The very same prompt is credited whole; these are prompts that went on.")
+    assert found["minimum", ""].value == 256
+    assert found["generated", ""].choice == "reused"
+
+
 @pytest.mark.parametrize(
     ("preset", "shortest"),
     [("anthropic", 1026), ("minimax", 514), ("openai", 1026), ("openai-before-gpt-5.6", 1025), ("deepseek", 64)],
@@ -212,6 +221,24 @@ def test_another_key_is_asked_with_another_client():
 )
 def test_hidden_caching(options, choice):
     assert one("hidden", **options, **JITTERED).choice == choice
+
+
+@pytest.mark.parametrize("options", [{}, {"faults": ("no-details",)}])
+def test_without_time_to_look_again_nothing_is_ruled_out(options):
+    answer = one("hidden", rule="none", time_s=5.0, **options, **JITTERED)
+    assert (answer.status, answer.choice) == ("could not tell", None)
+    assert answer.advice == "give more with --time: 31 s are enough"
+
+
+def test_where_no_reply_tells_any_count_lengths_by_words_and_times_do():
+    found = probe(faults=("no-usage",), ttl_s=9, jitter=0.1)
+    assert found["hidden", ""].choice == "hidden"
+    assert "token counts are not reported, lengths are estimated by words" in found["hidden", ""].text
+    assert {answer.basis for answer in found.values() if answer.status == "answered"} == {"time"}
+    assert found["replicas", ""].high == 1
+    assert found["opening", ""].choice == "second call"
+    assert found["lifetime", ""].low <= 9 <= found["lifetime", ""].high
+    assert {one.prompt_tokens for answer in found.values() for one in answer.observations} == {None}
 
 
 def test_where_nothing_is_reused_no_other_probe_makes_a_call():

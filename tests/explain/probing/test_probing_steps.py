@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hitrate.explain.probing.steps import fit_step, fit_timed_step
+from hitrate.explain.probing.steps import fit_step, fit_step_of_longer, fit_timed_step
 
 LENGTHS = (40, 150, 317, 541, 877, 1290, 1805, 2411)
 
@@ -41,6 +41,13 @@ def test_a_constant_tail_is_a_step_of_one():
 def test_lengths_whole_steps_apart_prove_nothing():
     fit = fit_step([(513, 512), (1025, 1024)])
     assert (fit.sure, fit.try_next) == (False, 1032)
+
+
+@pytest.mark.parametrize("header", [0, 3, 8])
+def test_prompts_that_go_on_share_no_header_of_a_reply(header):
+    points = [(length, (length - header - 1) // 256 * 256) for length in (317, 541, 877, 1025, 1290, 1805, 2411)]
+    assert fit_step_of_longer(points).step == 256
+    assert fit_step_of_longer([(1000, 700), (1500, 900), (2000, 1501)]).step is None
 
 
 def test_no_step_fits():

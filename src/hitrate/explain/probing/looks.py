@@ -36,25 +36,32 @@ class Look(Struct, frozen=True, kw_only=True):
     first_token_at_s: float
     ended_at_s: float
     output_tokens: int | None = None
+    is_estimate: bool = False
+    """`prompt_tokens` were not told: they are what the prompt's words come to."""
 
 
-def look_at(call: Call) -> Look | None:
-    """None for a call that was refused, broke off or came without token counts: it is no evidence of anything."""
+def look_at(call: Call, about: int | None = None) -> Look | None:
+    """None for a call that was refused, broke off or came without token counts: it is no evidence of anything.
+
+    `about` stands in for prompt tokens that were not told, where nothing else is to be had.
+    """
     timing, usage = call.timing, call.usage
-    if call.error is not None or call.reply is None or timing is None or usage.prompt_tokens is None:
+    if call.error is not None or call.reply is None or timing is None or usage.accounting_fault:
         return None
-    if usage.accounting_fault:
+    prompt_tokens = about if usage.prompt_tokens is None else usage.prompt_tokens
+    if prompt_tokens is None:
         return None
     ended = timing.sent_at_s + (timing.total_s or timing.ttft_s or 0.0)
     first = ended if timing.ttft_s is None else timing.sent_at_s + timing.ttft_s
     return Look(
-        prompt_tokens=usage.prompt_tokens,
+        prompt_tokens=prompt_tokens,
         cached_tokens=usage.cached_tokens,
         ttft_s=timing.ttft_s,
         sent_at_s=timing.sent_at_s,
         first_token_at_s=first,
         ended_at_s=ended,
         output_tokens=usage.output_tokens,
+        is_estimate=usage.prompt_tokens is None,
     )
 
 

@@ -50,6 +50,15 @@ def fit_step(points: Sequence[tuple[int, int]]) -> Step:
     return Step(step=step, try_next=_most_of_a_step(lengths[-1], step))
 
 
+def fit_step_of_longer(points: Sequence[tuple[int, int]]) -> Step:
+    """`fit_step` for prompts that went on: (prompt tokens, cached tokens of the longer one that begins with it).
+
+    What the two share ends before the header of the reply, whose length is not known: the shortest that fits counts.
+    """
+    fits = [fit_step([(prompt - header, cached) for prompt, cached in points]) for header in range(SHORT_TAIL)]
+    return next((fit for fit in fits if fit.step is not None), Step(step=None))
+
+
 def fit_timed_step(points: Sequence[tuple[int, float]], spread_tokens: float) -> int | None:
     """From (prompt tokens, tokens served by their time) the step of `TIMED_STEPS` that alone explains them, 1 where
     all but a short tail was served; None where the spread of one time hides it."""

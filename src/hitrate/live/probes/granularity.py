@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from hitrate.core.probe_results import Answer
-from hitrate.explain.probing.steps import Step, fit_step, fit_timed_step
+from hitrate.explain.probing.steps import Step, fit_step, fit_step_of_longer, fit_timed_step
 from hitrate.live.probes.interface import Most
 from hitrate.live.probes.lab import SIZE_TOKENS, SURE_CHANCE, CannotTell, Lab, Sent
 
@@ -15,6 +17,8 @@ MOST_READS = 10
 ENOUGH_POINTS = 4
 """Where each costs many reads: as soon as so many agree on a step."""
 MOST_CALLS = 44
+MOST_CALLS_GOING_ON = 2 * (len(LENGTHS) + MOST_CHECKS)
+"""More, where the very same prompt turns out to be served whole."""
 
 
 class Granularity:
@@ -22,28 +26,51 @@ class Granularity:
     question = "In which step are cached tokens credited?"
 
     def most(self, waits_s: float) -> Most:
-        return Most(calls=MOST_CALLS, tokens_each=sum(LENGTHS) // len(LENGTHS) + 400)
+        return Most(calls=MOST_CALLS + MOST_CALLS_GOING_ON, tokens_each=sum(LENGTHS) // len(LENGTHS) + 400)
 
     async def run(self, lab: Lab) -> list[Answer]:
         lab.need_an_eye()
         stretch = lab.found.size / SIZE_TOKENS
-        points, uncredited = await _points(lab, [length * stretch for length in LENGTHS])
+        lengths = [length * stretch for length in LENGTHS]
+        points, uncredited, fit = await _fitted(lab, lengths, fit_step)
+        if fit.tail == 0 and (found := await _going_on(lab, lengths)) is not None:
+            points, uncredited, fit = found
         if lab.found.eye.basis == "time":
             return [_timed(lab, points)]
-        fit = fit_step(_counts(points))
-        for _ in range(MOST_CHECKS):
-            if fit.sure or fit.try_next is None:
-                break
-            more, _ = await _points(lab, [fit.try_next])
-            points += more
-            fit = fit_step(_counts(points))
         lab.found.step = fit.step if fit.sure else None
         _bracket_minimum(lab, points, uncredited)
-        return [_answer(points, fit)]
+        return [_answer(points, fit, going_on=lab.found.whole_resends)]
 
 
 Point = tuple[int, float]
 """Prompt tokens, and how many of them were served: a count, or an estimate by time."""
+Fitted = tuple[list[Point], list[int], Step]
+"""Points, the lengths that were not credited, and the step of the counts."""
+
+
+async def _fitted(lab: Lab, lengths: list[float], fit_to: Callable[[Sequence[tuple[int, int]]], Step]) -> Fitted:
+    """Some lengths, and by counts those that make the step sure."""
+    points, uncredited = await _points(lab, lengths)
+    if lab.found.eye.basis == "time":
+        return points, uncredited, Step(step=None)
+    fit = fit_to(_counts(points))
+    for _ in range(MOST_CHECKS):
+        if fit.sure or fit.try_next is None:
+            break
+        more, _ = await _points(lab, [fit.try_next])
+        points += more
+        fit = fit_to(_counts(points))
+    return points, uncredited, fit
+
+
+async def _going_on(lab: Lab, lengths: list[float]) -> Fitted | None:
+    """Where nothing was left to compute, not even a last token, the target knows whole prompts: the same lengths, read
+    as the beginning of longer prompts. None where those are served whole, too."""
+    lab.found.whole_resends = True
+    found = await _fitted(lab, lengths, fit_step_of_longer)
+    step = found[2].step
+    lab.found.whole_resends = step is not None and step > 1
+    return found if lab.found.whole_resends else None
 
 
 async def _points(lab: Lab, lengths: list[float]) -> tuple[list[Point], list[int]]:
@@ -84,7 +111,7 @@ async def _point(lab: Lab, sent: Sent, points: list[Point], uncredited: list[int
                 if timed is not None:
                     points.append((look.prompt_tokens, timed))
             elif served is not None:
-                points.append((look.prompt_tokens, served))
+                points.append((sent.look.prompt_tokens if sent.look is not None else look.prompt_tokens, served))
             return
     if found is False and sent.look is not None:
         uncredited.append(sent.look.prompt_tokens)
@@ -102,7 +129,7 @@ def _bracket_minimum(lab: Lab, points: list[Point], uncredited: list[int]) -> No
     lab.found.minimum = (max(below, default=0), shortest)
 
 
-def _answer(points: list[Point], fit: Step) -> Answer:
+def _answer(points: list[Point], fit: Step, *, going_on: bool) -> Answer:
     lengths = f"{len(points)} credited length{'s' if len(points) != 1 else ''}"
     if not points:
         raise CannotTell("no length that was tried was credited", "see 'hidden' and 'replicas'")
@@ -115,6 +142,8 @@ def _answer(points: list[Point], fit: Step) -> Answer:
         text = f"Tokens are credited one by one: all but the last {fit.tail} of every prompt, {lengths}."
     else:
         text = f"Tokens are credited in steps of {fit.step}: fits all {lengths}."
+        if going_on:
+            text += " The very same prompt is credited whole; these are prompts that went on."
     return Answer(
         probe="granularity",
         status="answered" if fit.sure else "could not tell",

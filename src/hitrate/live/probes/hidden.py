@@ -39,7 +39,7 @@ class Hidden:
             raise
         lab.found.eye, lab.found.told = reuse.eye, reuse.told
         lab.found.delay_tries = calibration.tries(reuse.eye)
-        return [_answer(lab, reuse)]
+        return [_answer(lab, reuse, cut_short=calibration.cut_short)]
 
 
 class _Calibration:
@@ -50,6 +50,8 @@ class _Calibration:
         self.reads: list[Look] = []
         self.ages: list[tuple[float, Look]] = []
         """Of every read, in seconds since the first token of its write."""
+        self.cut_short = False
+        """Whether the time for waiting ended before it was looked again later."""
 
     def tries(self, eye: Eye) -> list[tuple[float, bool]]:
         """(age, whether it was found) of the reads that can tell."""
@@ -90,7 +92,8 @@ class _Calibration:
             return reuse
         first = self.written[0]
         for wait_s in POLLS_AFTER_S:
-            await self.lab.wait(wait_s)
+            if not await self._waited(wait_s):
+                break
             if found := await self._counted(first):
                 age, _ = self.ages[-1]
                 self.lab.found.settle_s = 1.1 * age + 0.5
@@ -100,11 +103,20 @@ class _Calibration:
                 return found
         longer = await self.write(LONGER_TOKENS)
         for wait_s in (0.0, 1.0):
-            await self.lab.wait(wait_s)
+            if not await self._waited(wait_s):
+                break
             if found := await self._counted(longer):
                 self.lab.found.size = LONGER_TOKENS
                 return found
         return reuse
+
+    async def _waited(self, seconds: float) -> bool:
+        """False where the time for waiting does not suffice: what was seen so far has to do."""
+        self.cut_short |= seconds > self.lab.waits_left_s
+        if seconds > self.lab.waits_left_s:
+            return False
+        await self.lab.wait(seconds)
+        return True
 
     async def _counted(self, sent: Sent) -> Reuse | None:
         look = await self.read(sent)
@@ -120,7 +132,8 @@ class _Calibration:
         at_once = judge_reuse(self.writes, self.reads)
         if at_once.told == "counts" or at_once.hidden:
             return at_once
-        await self.lab.wait(LATE_S)
+        if not await self._waited(LATE_S):
+            return at_once
         late = []
         for sent in self.written[:LATE_READS]:
             look = await self.read(sent)
@@ -133,7 +146,7 @@ class _Calibration:
         return at_once
 
 
-def _answer(lab: Lab, reuse: Reuse) -> Answer:
+def _answer(lab: Lab, reuse: Reuse, *, cut_short: bool) -> Answer:
     found = sum(found for _, found in lab.found.delay_tries)
     tried = len(lab.found.delay_tries)
     times = ""
@@ -144,6 +157,8 @@ def _answer(lab: Lab, reuse: Reuse) -> Answer:
         text += f" (first token after {times})." if times else "."
         return Answer(probe="hidden", status="answered", text=text, choice="reported", basis="counts")
     what = "0 cached tokens are reported" if reuse.told == "zero" else "cached tokens are not reported"
+    if not lab.counts_tokens:
+        what = "token counts are not reported, lengths are estimated by words"
     if reuse.hidden:
         text = f"Hidden reuse: {what}, yet repeated prompts start sooner, {times} (p = {reuse.p_value:.2g})."
         advice = None
@@ -163,6 +178,15 @@ def _answer(lab: Lab, reuse: Reuse) -> Answer:
     if not times:
         text = f"{what[0].upper()}{what[1:]}, and no time to a first token was seen."
         return Answer(probe="hidden", status="could not tell", text=text, advice="use a target that streams")
+    if cut_short:
+        return Answer(
+            probe="hidden",
+            status="could not tell",
+            text=f"No reuse was seen at once ({what}, {times}), and there was no time to look again later.",
+            p_value=reuse.p_value,
+            basis="time",
+            advice=f"give more with --time: {sum(POLLS_AFTER_S) + 1 + LATE_S:g} s are enough",
+        )
     return Answer(
         probe="hidden",
         status="answered",

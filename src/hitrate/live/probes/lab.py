@@ -17,7 +17,7 @@ from hitrate.core.results import Interval
 from hitrate.explain.probing.looks import Eye, Look, Scale, fit_scale, look_at
 from hitrate.live.asker import Asker
 from hitrate.live.conversation import Message
-from hitrate.live.probes.material import Material, marked
+from hitrate.live.probes.material import FIRST_OVERHEAD, Material, marked
 
 SIZE_TOKENS = 2600
 """Length of a prefix unless the target's own minimum asks for a longer one: above what most vendors ask for, and long
@@ -74,6 +74,8 @@ class Findings(Struct, kw_only=True):
     affinity: str | None = None
     """What the askers send in place of the options' own."""
     step: int | None = None
+    whole_resends: bool = False
+    """The very same prompt is served whole, unlike one that goes on: reads have to go on to show anything else."""
     minimum: tuple[int, int] | None = None
     """Longest uncredited and shortest credited prompt."""
     reads: list[Look] = []
@@ -111,6 +113,8 @@ class Lab:
         self._sleep = sleep
         self.colds: list[tuple[float, float]] = []
         """(tokens computed, seconds to the first token) of never-seen prompts."""
+        self.counts_tokens = False
+        """Whether any reply told how many tokens its prompt has."""
         self._failures_in_a_row = 0
 
     @property
@@ -159,7 +163,8 @@ class Lab:
         if look is None:
             look, reply = await self.send(messages, session=session, role=f"{role} again", subject=subject, **how)
         if look is not None:
-            self.material.learn(messages, look.prompt_tokens)
+            if not look.is_estimate:
+                self.material.learn(messages, look.prompt_tokens)
             if fresh and look.ttft_s is not None:
                 self.colds.append((look.prompt_tokens - (look.cached_tokens or 0), look.ttft_s))
         return Sent(messages=messages, session=session, look=look, reply=reply, fresh=fresh)
@@ -167,11 +172,20 @@ class Lab:
     async def read(
         self, sent: Sent, *, role: str = "read", subject: str = "", **how: Any
     ) -> tuple[Look | None, bool | None]:
-        """Send a written prompt again, whole. `found` is None for a call that failed or cannot tell."""
-        look, found = await self.ask_again(sent.messages, sent, role=role, subject=subject, **how)
+        """Send a written prompt again, whole, or as the beginning of a longer one where only that shows what is
+        stored. `found` is None for a call that failed or cannot tell."""
+        more = self._going_on() if self.found.whole_resends else []
+        look, found = await self.ask_again([*sent.messages, *more], sent, role=role, subject=subject, **how)
         if found and look is not None:
             self.found.reads.append(look)
         return look, found
+
+    def _going_on(self) -> list[Message]:
+        """Another one each time, since the longer prompt would be served whole, too."""
+        return [
+            {"role": "assistant", "content": "Yes."},
+            {"role": "user", "content": self.material.text(FIRST_OVERHEAD)},
+        ]
 
     async def ask_again(
         self,
@@ -219,7 +233,9 @@ class Lab:
             **how,
         )
         self.asker.spent_usd = asker.spent_usd
-        look = look_at(call)
+        # Where no reply has told a count, lengths by words do: what they are held against is the time.
+        look = look_at(call, None if self.counts_tokens else self.material.about(messages))
+        self.counts_tokens |= call.usage.prompt_tokens is not None
         self.observations.append(
             Observation(
                 role=role,
@@ -241,7 +257,7 @@ class Lab:
         self.failed += 1
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= MOST_FAILURES:
-            said = call.error or "the reply came without token counts"
+            said = call.error or _why_no_evidence(call)
             raise CannotTell(
                 f"{MOST_FAILURES} calls in a row failed, the last with: {said}",
                 "see hitrate doctor, and lower the rate with --rpm",
@@ -295,3 +311,10 @@ class Lab:
             f"{shown} stand behind the address and nothing keeps a session on one of them, so that a miss says little",
             "ask one replica by its own address, or name a knob that works with --affinity",
         )
+
+
+def _why_no_evidence(call: Call) -> str:
+    usage = call.usage
+    if usage.accounting_fault:
+        return f"the counts contradict each other: {usage.cached_tokens} cached of {usage.prompt_tokens} prompt tokens"
+    return "the reply came without token counts"

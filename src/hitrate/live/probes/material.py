@@ -40,6 +40,10 @@ class Material:
         """One user message."""
         return [{"role": "user", "content": self.text(tokens)}]
 
+    def about(self, messages: Sequence[Mapping[str, Any]]) -> int:
+        """Tokens that the messages should come to, a word being one."""
+        return round(FIRST_OVERHEAD) + sum(len(str(message["content"]).split()) for message in messages)
+
     def learn(self, messages: list[Message], prompt_tokens: int) -> None:
         """What the target counted for a prompt made by `prompt`; anything else is ignored."""
         content = messages[0]["content"] if len(messages) == 1 else None
