@@ -190,8 +190,11 @@ class ClientSide(asyncio.Protocol):
         end = data.find(HEAD_END) + len(HEAD_END)
         if end < len(HEAD_END):
             self._ahead = data
-            if len(data) > LONGEST_HEAD_BYTES:
-                self.refuse(Refused(431, f"no request has a head of more than {LONGEST_HEAD_BYTES // 1024} KiB"))
+            if self._ended:
+                self._close(whole=True)
+            elif len(data) > LONGEST_HEAD_BYTES:
+                self._proxy.counters.refused += 1
+                self.refuse(Refused(431, f"a head of more than {LONGEST_HEAD_BYTES // 1024} KiB is no request"))
             return
         head = None
         try:
@@ -218,6 +221,8 @@ class ClientSide(asyncio.Protocol):
             return
         if taken != len(data):
             self._ahead = data[taken:]
+            if self._relay is None and not self._lingers:  # it was answered before it was whole
+                self._next_request()
         self.update_reading()
 
     def _abandon(self) -> None:

@@ -75,6 +75,8 @@ class RequestHead(Head):
         if len(parts) != 3:
             raise Malformed("no HTTP version in the request line")
         self.method, self.target, self.version = parts
+        if self.version not in (b"HTTP/1.1", b"HTTP/1.0"):
+            raise Malformed(f"{self.version.decode('latin-1')} is not spoken here")
         super().__init__(lines, self.version)
         if self.names.count(b"host") > 1:
             raise Malformed("more than one Host header")
