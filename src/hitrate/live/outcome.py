@@ -17,7 +17,8 @@ def read_outcome(response: Response, dialect: Dialect) -> Outcome:
     Servers are asked not to compress. One that does all the same is read, and shows in the kept header
     `content-encoding`: its times include the compressor's wish to fill a block.
     """
-    return answers.read_answer(response.status, response.headers, response.slices, response.fault, dialect)
+    body, reads = answers.joined(response.slices)
+    return answers.read_answer(response.status, response.headers, body, reads, response.fault, dialect)
 
 
 def timing_of(response: Response, outcome: Outcome, *, origin_ns: int, origin_unix: float) -> Timing | None:

@@ -30,8 +30,8 @@ _SHORTEST_BODY = 1 << 10
 _REPLACED = 3
 """Elements at its end that differ in the next body of a conversation: cache markers wander, a last message changes."""
 
-_TAIL = 64
-"""Bytes in front of the end of an element that tell conversations with the same opening apart."""
+_PROBE_BYTES = 48
+"""At the end of its second element, by which a conversation is told from others with the same opening."""
 
 _decode = msgspec.json.Decoder(Recipe).decode
 
@@ -94,8 +94,7 @@ class Recipes:
     def _continued(self, connection: sqlite3.Connection, body: bytes) -> _Known | None:
         """What is kept in mind of a body, brought forward to this one; None where none begins as it does."""
         for known in reversed(self._bodies):
-            first = known.ends[0]
-            if known.body[first - _TAIL : first] != body[first - _TAIL : first] if first > _TAIL else False:
+            if body[known.probe_start : known.probe_end] != known.probe:
                 continue
             shared = known.shared_with(body)
             new = known.new_elements(body, shared) if shared else None
@@ -154,7 +153,7 @@ class _Known:
     `ends` are where in the body each element ends.
     """
 
-    __slots__ = ("body", "ends", "head", "ids", "separator", "tail")
+    __slots__ = ("body", "ends", "head", "ids", "probe", "probe_end", "probe_start", "separator", "tail")
 
     def __init__(
         self, body: bytes, head: Recipe, separator: bytes, ids: list[ValueIds], ends: list[int], tail: Recipe
@@ -165,6 +164,9 @@ class _Known:
         self.ids = ids
         self.ends = ends
         self.tail = tail
+        self.probe_end = ends[min(1, len(ends) - 1)]
+        self.probe_start = max(self.probe_end - _PROBE_BYTES, 0)
+        self.probe = body[self.probe_start : self.probe_end]
 
     def recipe(self) -> Recipe:
         return [*self.head, [self.separator.decode(), *self.ids], *self.tail]

@@ -78,6 +78,7 @@ class Journal:
         """Of the segments before it, when last looked at."""
         self._looked_at_s = float("-inf")
         self._gap: Gap | None = None
+        self._given_up: str | None = None
         try:
             self._claim()
         except OSError as error:
@@ -85,6 +86,8 @@ class Journal:
 
     def record(self, exchange: Exchange) -> bool:
         with self._guard:
+            if self._given_up is not None:
+                return self._miss(exchange, self._given_up)
             try:
                 self._append(exchange)
             except (OSError, _Full) as error:
@@ -94,9 +97,18 @@ class Journal:
             self.trouble = None
             return True
 
-    def close(self) -> None:
+    def give_up(self, reason: str) -> None:
+        """Keep nothing from now on: nobody will take it in."""
         with self._guard:
-            self._note_gap_at_end()
+            self._given_up = reason
+            self._leave_segment()
+
+    def close(self) -> None:
+        """What `record` is given afterwards is not kept."""
+        with self._guard:
+            if self._given_up is None:
+                self._note_gap_at_end()
+                self._given_up = "the recording has ended"
             self._leave_segment()
             if self._writer_lock is not None:
                 self._writer_lock.release()
@@ -182,7 +194,7 @@ class Journal:
             return
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # `parents` alone has the mode of others
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        lock = WriterLock.take(self.folder / LOCK_NAME)
+        lock = WriterLock.take(self.folder / LOCK_NAME, tries=10)
         if lock is None:
             raise HitrateError(f"{self.folder} is written by another process; a recording has a journal of its own")
         if self._writer_lock is not None:  # of a folder that was removed

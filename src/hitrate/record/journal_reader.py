@@ -91,12 +91,18 @@ def _read_segment(path: Path, offset: int, final: bool) -> Iterator[tuple[Entry,
                 yield Damage(f"{path.name}: {start - offset} bytes at {offset} are damaged", torn=False), start
                 offset = start
             elif final:
-                yield Damage(f"{path.name}: the last {size - offset} bytes are half a frame", torn=True), size
+                yield _damaged_end(path.name, offset, size, _frame_at(_read_at(file, offset, size - offset), 0)), size
                 return
             else:
                 return
     finally:
         os.close(file)
+
+
+def _damaged_end(name: str, offset: int, size: int, frame: _Frame | None) -> Damage:
+    if frame is None:
+        return Damage(f"{name}: the last {size - offset} bytes are half a frame", torn=True)
+    return Damage(f"{name}: {size - offset} bytes at {offset} are damaged", torn=False)
 
 
 def _whole_frames(file: int, offset: int) -> Iterator[tuple[Entry, int]]:

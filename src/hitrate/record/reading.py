@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from hitrate.core.headers import kept_request_headers, kept_response_headers
 from hitrate.core.model import Call, Timing
-from hitrate.record.endpoints import endpoint_of, wire_of
+from hitrate.record.endpoints import Endpoint, endpoint_of, wire_of
 from hitrate.record.exchange import Exchange
 from hitrate.record.sessions import session_of
-from hitrate.targets.answers import Outcome, one_line, read_answer
-from hitrate.targets.content_coding import Slice, Unreadable, unpacked
+from hitrate.targets.answers import Outcome, Reads, one_line, read_answer
+from hitrate.targets.content_coding import Unreadable, unpacked
 from hitrate.targets.dialects import dialect
 from hitrate.targets.dialects.header_counts import with_header_counts
 from hitrate.targets.dialects.wire_json import parse_object, text_or_none
@@ -20,12 +24,17 @@ def call_of(exchange: Exchange) -> Call | None:
     if endpoint is None:
         return None
     body, request_fault = _request_body(exchange)
-    asked = parse_object(body)[0] if body else None
+    asked = _asked(body, endpoint)
     wire = wire_of(endpoint, asked)
     if wire is None:
         return None
     outcome = read_answer(
-        exchange.status, exchange.response_headers, _slices(exchange), _fault(exchange), dialect(wire)
+        exchange.status,
+        exchange.response_headers,
+        exchange.response_body,
+        _reads(exchange),
+        _fault(exchange),
+        dialect(wire),
     )
     reading = outcome.reading
     return Call(
@@ -47,6 +56,31 @@ def call_of(exchange: Exchange) -> Call | None:
     )
 
 
+class _Asked(msgspec.Struct):
+    """What is read of a request when the path has said which wire it is on; its messages are only gone over."""
+
+    model: Any = None
+    metadata: Any = None
+    session_id: Any = None
+    conversation_id: Any = None
+    conversation: Any = None
+    prompt_cache_key: Any = None
+    user: Any = None
+
+
+_decode_asked = msgspec.json.Decoder(_Asked).decode
+
+
+def _asked(body: bytes, endpoint: Endpoint) -> dict[str, Any] | None:
+    """The members of a request body; None where it is no object."""
+    if endpoint.dialect is not None:
+        try:
+            return msgspec.structs.asdict(_decode_asked(body))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            pass
+    return parse_object(body)[0]
+
+
 def _request_body(exchange: Exchange) -> tuple[bytes, str | None]:
     coding = exchange.request_headers.get("content-encoding", "")
     try:
@@ -55,15 +89,11 @@ def _request_body(exchange: Exchange) -> tuple[bytes, str | None]:
         return exchange.request_body, one_line(f"the request cannot be read: {error}")
 
 
-def _slices(exchange: Exchange) -> list[Slice]:
-    slices: list[Slice] = []
-    start = 0
-    for number, (end, stamp_ns) in enumerate(exchange.reads, 1):
-        slices.append((stamp_ns, number, exchange.response_body[start:end]))
-        start = end
-    if start < len(exchange.response_body):  # no moments were noted for it
-        slices.append((exchange.total_ns or 0, len(slices) + 1, exchange.response_body[start:]))
-    return slices
+def _reads(exchange: Exchange) -> Reads:
+    known = exchange.reads[-1][0] if exchange.reads else 0
+    if known >= len(exchange.response_body):
+        return exchange.reads
+    return [*exchange.reads, (len(exchange.response_body), exchange.total_ns or 0)]  # no moments were noted for it
 
 
 def _fault(exchange: Exchange) -> str | None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shutil
+import time
+from pathlib import Path
 
 from hitrate.errors import UsageError
 from hitrate.logs.store import Store
+from hitrate.record.journal import segment_numbers
 from hitrate.record.journal_reader import has_writer
 from hitrate.record.keeper import AlreadyKept, Keeper
 from hitrate.record.places import journals_folder
+
+_MADE_WITHIN_S = 60.0
 
 
 def recover(store: Store) -> dict[str, int]:
@@ -21,7 +26,7 @@ def recover(store: Store) -> dict[str, int]:
         return {}
     found: dict[str, int] = {}
     for journal in sorted(folder.iterdir()):
-        if not journal.is_dir() or has_writer(journal):
+        if not journal.is_dir() or has_writer(journal) or _is_being_made(journal):
             continue
         try:
             keeper = Keeper(journal, store, journal.name)
@@ -38,3 +43,11 @@ def recover(store: Store) -> dict[str, int]:
         if taken:
             found[keeper.run_id] = taken
     return found
+
+
+def _is_being_made(journal: Path) -> bool:
+    """A writer makes the folder first and its lock next; it writes when it has both."""
+    try:
+        return not segment_numbers(journal) and time.time() - journal.stat().st_mtime < _MADE_WITHIN_S
+    except FileNotFoundError:  # its keeper is through with it
+        return True

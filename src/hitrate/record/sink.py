@@ -123,7 +123,7 @@ class Recorder:
             if self._closing.is_set():
                 return
             if code == UsageError.exit_code:
-                self._say("the recording was deleted or cannot be kept; the keeper is not started again")
+                self._journal.give_up(f"recording {self.run_id} was deleted, or its store cannot be used")
                 return
             if time.monotonic() - started_s > _LONGEST_PAUSE_S:
                 pause_s = _FIRST_PAUSE_S

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 if sys.platform == "win32":
@@ -25,15 +26,22 @@ class WriterLock:
         self._file = file
 
     @classmethod
-    def take(cls, path: Path) -> WriterLock | None:
-        """None where another holds it. OSError where the file cannot be made."""
+    def take(cls, path: Path, tries: int = 1) -> WriterLock | None:
+        """None where another holds it. OSError where the file cannot be made.
+
+        Who only looks whether it is held has it for a moment; further tries wait for that to be over.
+        """
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            _try_lock(file)
-        except OSError:
-            os.close(file)
-            return None
-        return cls(file)
+        for attempt in range(tries):
+            if attempt:
+                time.sleep(0.02)
+            try:
+                _try_lock(file)
+            except OSError:
+                continue
+            return cls(file)
+        os.close(file)
+        return None
 
     def release(self) -> None:
         os.close(self._file)

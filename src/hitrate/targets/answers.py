@@ -6,10 +6,12 @@ For whoever has the bytes and their moments, be it the client that measures or a
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from http import HTTPStatus
+from itertools import accumulate, islice, takewhile
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -25,52 +27,91 @@ ERROR_CHARACTERS = 300
 _NOTHING = Reading(reply=None, usage=Usage(), complete=False)
 
 
+Reads = Sequence[tuple[int, int]]
+"""Per socket read: how many bytes of the body had come with it, and its stamp in nanoseconds."""
+
+
 class Outcome(msgspec.Struct, frozen=True):
-    """`events` is empty for a reply that did not come as a stream. `error` is None when the reply is whole."""
+    """`error` is None when the reply is whole."""
 
     reading: Reading
-    events: Sequence[StreamEvent]
     error: str | None
+    moments: Callable[[], Iterator[tuple[int, int]]] = lambda: iter(())
+    """The stamp and the number of the read that each event of a stream came whole with, in order. They are looked up
+    when asked for: the first token's is all that is needed, and it stands near the start."""
 
     def first_token(self) -> tuple[int, int] | None:
         """The stamp of the event with the first generated token, and the token events in the read it came with."""
-        if self.reading.first_token is None:
+        first = self.reading.first_token
+        if first is None:
             return None
-        first = self.events[self.reading.first_token]
-        tokens = self.reading.token_events
-        return first.stamp_ns, bisect_right(tokens, first.read, key=lambda event: self.events[event].read)
+        moments = islice(self.moments(), first, None)
+        stamp_ns, read = next(moments)
+        last = first + sum(1 for _ in takewhile(lambda moment: moment[1] == read, moments))
+        return stamp_ns, bisect_right(self.reading.token_events, last)
 
     def first_content_ns(self) -> int | None:
         """The stamp of the event with the first visible text."""
         index = self.reading.first_content
-        return None if index is None else self.events[index].stamp_ns
+        return None if index is None else next(islice(self.moments(), index, None))[0]
 
 
 def read_answer(
-    status: int | None, headers: Mapping[str, str], slices: Sequence[Slice], fault: str | None, dialect: Dialect
+    status: int | None, headers: Mapping[str, str], body: bytes, reads: Reads, fault: str | None, dialect: Dialect
 ) -> Outcome:
     """What the exchange brought, whatever its state. What came before a fault is kept.
 
     `status` is None where no reply began; `fault` says why the response is not whole. Header names in lower case.
     """
     if status is None:
-        return Outcome(_NOTHING, (), fault)
-    slices, coding_fault = unpacked_slices(slices, headers.get("content-encoding", ""))
-    body = b"".join([part[2] for part in slices])
-    if coding_fault is not None:
-        return Outcome(_NOTHING, (), fault or one_line(coding_fault))
+        return Outcome(_NOTHING, fault)
+    if coding := headers.get("content-encoding"):
+        slices, coding_fault = unpacked_slices(_slices(body, reads), coding)
+        if coding_fault is not None:
+            return Outcome(_NOTHING, fault or one_line(coding_fault))
+        body, reads = joined(slices)
     if status >= 300:
-        return Outcome(_NOTHING, (), refusal_text(status, headers, body))
+        return Outcome(_NOTHING, refusal_text(status, headers, body))
     if fault is not None and not body:
-        return Outcome(_NOTHING, (), fault)
-    if looks_like_events(body):
-        events: Sequence[StreamEvent] | None = split_events(slices)
-    elif (strange := _no_json(headers, body)) is not None:
-        return Outcome(_NOTHING, (), fault or strange)
-    else:
-        events = _events_by_content_type(headers, dialect, slices, body)
-    reading = dialect.read_body(body) if events is None else dialect.read_stream(events)
-    return Outcome(reading, events or (), fault or _reading_error(reading))
+        return Outcome(_NOTHING, fault)
+    is_sse = looks_like_events(body)
+    if not is_sse and (strange := _no_json(headers, body)) is not None:
+        return Outcome(_NOTHING, fault or strange)
+    if dialect.framing == "aws-eventstream" and headers.get("content-type") == aws_eventstream.CONTENT_TYPE:
+        events = aws_eventstream.split_events(_slices(body, reads))
+        reading = dialect.read_stream(events)
+        return Outcome(reading, fault or _reading_error(reading), lambda: ((one.stamp_ns, one.read) for one in events))
+    if is_sse or _is_called_events(headers, body):
+        events = split_events([(0, 0, body)])
+        reading = dialect.read_stream(events)
+        return Outcome(reading, fault or _reading_error(reading), lambda: _moments(events, body, reads))
+    reading = dialect.read_body(body)
+    return Outcome(reading, fault or _reading_error(reading))
+
+
+def joined(slices: Sequence[Slice]) -> tuple[bytes, Reads]:
+    """A body, and the reads it came with."""
+    ends = accumulate(len(part[2]) for part in slices)
+    return b"".join([part[2] for part in slices]), [(end, part[0]) for end, part in zip(ends, slices, strict=True)]
+
+
+def _slices(body: bytes, reads: Reads) -> list[Slice]:
+    starts = [0, *(end for end, _ in reads)]
+    return [(stamp_ns, read, body[starts[read] : end]) for read, (end, stamp_ns) in enumerate(reads)]
+
+
+def _moments(events: Sequence[StreamEvent], body: bytes, reads: Reads) -> Iterator[tuple[int, int]]:
+    """An event came with the read that held the last byte of its data."""
+    position = 0
+    for index, event in enumerate(events):
+        start = body.find(event.data, position)
+        if start < 0 or not body.endswith((b"data: ", b"data:"), position, start):
+            # It is joined from several lines, or is none: let each be told while they are split.
+            yield from ((one.stamp_ns, one.read) for one in split_events(_slices(body, reads))[index:])
+            return
+        position = start + len(event.data)
+        read = bisect_left(reads, position, key=itemgetter(0))
+        yield reads[read][1], read
 
 
 def refusal_text(status: int, headers: Mapping[str, str], body: bytes) -> str:
@@ -101,16 +142,9 @@ def _reading_error(reading: Reading) -> str | None:
     return None if reading.complete else "the stream ended before the reply was finished"
 
 
-def _events_by_content_type(
-    headers: Mapping[str, str], dialect: Dialect, slices: Sequence[Slice], body: bytes
-) -> Sequence[StreamEvent] | None:
-    """None where the reply does not call itself a stream, or is an error body under the content type of one."""
-    kind = headers.get("content-type", "")
-    if dialect.framing == "aws-eventstream" and kind == aws_eventstream.CONTENT_TYPE:
-        return aws_eventstream.split_events(slices)
-    if "event-stream" in kind.lower() and not body[:256].lstrip().startswith(b"{"):
-        return split_events(slices)
-    return None
+def _is_called_events(headers: Mapping[str, str], body: bytes) -> bool:
+    """False also for an error body under the content type of a stream."""
+    return "event-stream" in headers.get("content-type", "").lower() and not body[:256].lstrip().startswith(b"{")
 
 
 def _no_json(headers: Mapping[str, str], body: bytes) -> str | None:
