@@ -1,8 +1,8 @@
 """A recording explained while it goes on: `hitrate.explain` fed one call at a time, with an answer after each.
 
-The explainer adds up what it found; here it is kept call by call. A loss that is judged at the end of a log, because
-what comes later may tell more of it, is judged at once and again with each further call of its conversation: so what
-stands here is what `hitrate explain` would say of the recording if it ended now.
+The explainer adds up what it found; here it is kept call by call. A loss that waits for the end of a log, because what
+comes later may tell more of it, is judged at once, again with the next calls of its conversation, and for good when
+there were enough of them: so what stands here is what `hitrate explain` would say of the recording if it ended now.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from hitrate.caches.rules import describe
 from hitrate.core.findings import Finding
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
-from hitrate.core.prompt import Sketch
+from hitrate.core.prompt import Marker, Sketch
+from hitrate.core.recent import Recent
 from hitrate.errors import HitrateError
 from hitrate.explain.account import Account
 from hitrate.explain.causes.interface import Cause
@@ -44,8 +45,14 @@ CARRIED_CALLS = 800
 _BODY_BYTES = 8 << 20
 """Of the newest bodies that are kept at hand, two at least."""
 
-_JUDGED_AGAIN = 20
-"""Losses of one conversation, the newest, that a further call has judged again."""
+_OPEN = 20
+"""Calls of its conversation after which a loss is judged for the last time."""
+
+_JUDGED_AGAIN = 3
+"""Losses of one conversation, the newest, that each further call has judged again."""
+
+_MARKERS = 128
+"""Prompts whose cache markers are remembered."""
 
 _FRONT_CHARACTERS = 80
 
@@ -111,11 +118,14 @@ class LiveExplainer:
         """The number that the next new conversation gets."""
         self._begin()
 
-    def add(self, position: int, call: Call) -> Added:
-        """Take in the next call. HitrateError where an earlier one had to be looked at and cannot be read."""
-        outcomes = []
+    def add(self, position: int, call: Call, *, more: bool = False) -> Added:
+        """Take in the next call. `more` are there already, so that judging can wait for them or for `judge_open`.
+
+        HitrateError where an earlier call had to be looked at and cannot be read.
+        """
+        outcomes: list[Outcome] = []
         if len(self._positions) >= self._most_calls:
-            outcomes = self.judge_all()
+            outcomes = self.judge_open()
             self._forget()
         index = self._take_in(position, call)
         seen = self._explainer.seen(index)
@@ -124,12 +134,12 @@ class LiveExplainer:
             self._numbers[local] = self.conversations
             self.conversations += 1
         self._of_position.append(self._numbers[local])
-        outcomes += [self._outcome(one, told) for one, told in self._explainer.take(local) if one >= self._told_before]
+        outcomes += self._outcomes(self._explainer.take(local, again=0 if more else _JUDGED_AGAIN))
         return Added(self._numbers[local], self._explainer.relation(index), outcomes)
 
-    def judge_all(self) -> list[Outcome]:
-        """Every loss that is not settled, judged again with all that is known now."""
-        return [self._outcome(one, told) for one, told in self._explainer.take_all() if one >= self._told_before]
+    def judge_open(self) -> list[Outcome]:
+        """Every loss that was not judged for the last time, with all that is known now."""
+        return self._outcomes(self._explainer.take_all())
 
     def oddities(self) -> list[Finding]:
         """What is odd about how the calls that are remembered report their tokens. The findings name no call."""
@@ -196,6 +206,9 @@ class LiveExplainer:
         self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
         return index
 
+    def _outcomes(self, told: Iterable[tuple[int, _Told]]) -> list[Outcome]:
+        return [self._outcome(index, one) for index, one in told if index >= self._told_before]
+
     def _outcome(self, index: int, told: _Told) -> Outcome:
         return Outcome(
             position=self._positions[index],
@@ -255,6 +268,7 @@ class _PerCall(Explainer):
         self._findings = _Losses(self._told)
         self._waiting: dict[int, deque[int]] = {}
         """Per conversation the newest losses that wait for the end of the log."""
+        self._markers_of: Recent[int, Sequence[Marker]] = Recent(_MARKERS)
         self._reporting: set[tuple[str, str | None]] = set()
 
     def add(self, call: Call) -> Judged:
@@ -263,7 +277,7 @@ class _PerCall(Explainer):
         if seen.usage.cached_tokens is not None:
             self._reporting.add((seen.target, seen.model))
         if seen.index in self._suspected:
-            self._waiting.setdefault(seen.conversation, deque(maxlen=_JUDGED_AGAIN)).append(seen.index)
+            self._waiting.setdefault(seen.conversation, deque()).append(seen.index)
         return judged
 
     def seen(self, index: int) -> Seen:
@@ -275,15 +289,21 @@ class _PerCall(Explainer):
 
     def is_settled(self, index: int) -> bool:
         second = self._seconds.get(self._seen[index].conversation)
-        return index not in self._suspected and (second is None or second[0].index != index)
+        waits = index in self._waiting.get(self._seen[index].conversation, ())
+        return not waits and (second is None or second[0].index != index)
 
-    def take(self, conversation: int) -> Iterable[tuple[int, _Told]]:
+    def take(self, conversation: int, again: int) -> Iterable[tuple[int, _Told]]:
         """What was said since this was last asked, and of the conversation's newest losses once more."""
-        self._judge(self._waiting.get(conversation, ()), [conversation])
+        waiting = self._waiting.get(conversation)
+        old, newest = [], []
+        if waiting:
+            old = [waiting.popleft() for _ in range(len(waiting) - _OPEN)]
+            newest = list(waiting)[-again:] if again else []
+        self._judge((*old, *newest), [conversation] if again else ())
         return self._taken()
 
     def take_all(self) -> Iterable[tuple[int, _Told]]:
-        self._judge(self._suspected, self._seconds)
+        self._judge([index for waiting in self._waiting.values() for index in waiting], self._seconds)
         return self._taken()
 
     def _taken(self) -> Iterable[tuple[int, _Told]]:
@@ -300,6 +320,13 @@ class _PerCall(Explainer):
         for conversation in conversations:
             if conversation in self._seconds:
                 self._settle(*self._seconds[conversation])
+
+    def _markers(self, seen: Seen) -> Sequence[Marker]:
+        found = self._markers_of.get(seen.index)
+        if found is None:
+            found = super()._markers(seen)
+            self._markers_of.put(seen.index, found)
+        return found
 
     def _settle(self, seen: Seen, pair: Pair, account: Account, blame: Any) -> None:
         self._told[seen.index] = _Told()

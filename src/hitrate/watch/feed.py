@@ -141,41 +141,41 @@ class Feed:
                     self._changed.wait()
                 if self._closed:
                     return
-            pause = self._step()
+            pause = self.step()
             with self._changed:
                 if pause and not self._closed:
                     self._changed.wait(pause)
 
-    def _step(self) -> float:
+    def step(self) -> float:
         """Read some calls; how long to wait before there may be more."""
         try:
             batch = list(islice(self._calls.calls_after(self._position), _BATCH))
+            behind = len(batch) == _BATCH
             for position, call in batch:
-                self._take_in(position, call)
+                self._take_in(position, call, more=behind)
                 if self._closed:
                     return 0.0
         except HitrateError as error:
             self._say(behind=True, fault=error.message)
             return _RETRY_S
-        behind = len(batch) == _BATCH
         if not behind and self._board.behind:
             self._finish_catching_up()
         if batch or behind != self._board.behind or self._board.fault != self._unexplained_text:
             self._say(behind=behind, fault=None)
         return 0.0 if behind else _POLL_S
 
-    def _take_in(self, position: int, call: Call) -> None:
-        added = self._explained(position, call)
+    def _take_in(self, position: int, call: Call, *, more: bool) -> None:
+        added = self._explained(position, call, more=more)
         with self._changed:
             self._board.add(position, call, self._price(call), added)
             self._position = position
 
-    def _explained(self, position: int, call: Call) -> Added:
+    def _explained(self, position: int, call: Call, *, more: bool) -> Added:
         """A call that cannot be explained, whatever the reason, is shown with its numbers alone; then pairing begins
         anew, since what the explainer holds may be half of something."""
         explainer = self._explaining()
         try:
-            return explainer.add(position, call)
+            return explainer.add(position, call, more=more)
         except Exception as error:
             self._unexplained += 1
             reason = error.message if isinstance(error, HitrateError) else f"{type(error).__name__}: {error}"
@@ -189,7 +189,7 @@ class Feed:
         return self._explainer
 
     def _finish_catching_up(self) -> None:
-        outcomes = self._explaining().judge_all()
+        outcomes = self._explaining().judge_open()
         with self._changed:
             self._board.change(outcomes)
 
