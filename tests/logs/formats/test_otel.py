@@ -312,3 +312,21 @@ def test_prompts_that_are_no_messages_are_not_read_as_some(tmp_path):
     odd = {**NAMES, **USAGE, "gen_ai.input.messages": json.dumps([{"role": 7, "content": {"a": 1}}, 3])}
     (call,), _ = read(tmp_path, one(odd))
     assert (call.body, call.usage.prompt_tokens) == (b"", 900)
+
+
+CLAUDE = {**NAMES, "gen_ai.provider.name": "anthropic", "gen_ai.input.messages": json.dumps(MESSAGES), **USAGE}
+READ, WRITTEN = "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens"
+
+
+def test_whether_a_request_had_markers_is_not_told_by_its_span(tmp_path):
+    counts = [{READ: 0, WRITTEN: 0}, {READ: 0, WRITTEN: 800}, {READ: 800, WRITTEN: 90}, {}]
+    spans = [span(number, attributes=keyed({**CLAUDE, **more})) for number, more in enumerate(counts)]
+    calls, records = read(tmp_path, json.dumps(otlp(*spans)).encode())
+    assert [bool(call.body) for call in calls] == [False, True, True, True]
+    assert "does not show whether its request had the cache markers" in records.remarks[0].what
+
+
+def test_without_counts_of_what_was_written_a_cold_call_says_nothing(tmp_path):
+    spans = [span(number, attributes=keyed({**CLAUDE, READ: cached})) for number, cached in enumerate((0, 800, 0))]
+    calls, _ = read(tmp_path, json.dumps(otlp(*spans)).encode())
+    assert [bool(call.body) for call in calls] == [False, True, True]

@@ -17,7 +17,8 @@ META = {
 
 
 def request(number=1, text=f"text={PROMPT!r}, input_ids=None, ", more=""):
-    return f"obj=GenerateReqInput(rid='{number}', {text}sampling_params={{'temperature': 0.0, 'stop': [')']}}, stream=True{more})"
+    sampling = {"temperature": 0.0, "stop": [")"]}
+    return f"obj=GenerateReqInput(rid='{number}', {text}sampling_params={sampling}, stream=True{more})"
 
 
 def receive(number=1, second=0, **more):

@@ -84,7 +84,7 @@ def test_prompts_that_are_not_in_the_log(tmp_path):
 
 def test_one_bad_record_among_good_ones(tmp_path):
     bad = received(2)[:90] + "\n"
-    pooling = f"INFO 11-01 12:00:00 [logger.py:39] Received request embd-1: prompt: 'a', params: PoolingParams(dim=1)\n"
+    pooling = "INFO 11-01 12:00:00 [logger.py:39] Received request embd-1: prompt: 'a', params: PoolingParams(dim=1)\n"
     latin = received(4).encode().replace(b"short", b"sh\xf6rt")
     calls, records = read(tmp_path, (received(1) + bad + pooling).encode() + latin + received(3).encode())
     assert [call.line for call in calls] == [1, 5]

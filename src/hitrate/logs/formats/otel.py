@@ -109,6 +109,9 @@ _TARGETS = {
 }
 """The convention's names of providers, where they differ from those used here."""
 
+_NEED_MARKERS = ("anthropic", "bedrock")
+"""Targets that cache what a request marks; spans do not hold the marks."""
+
 _SESSIONS = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "thread_id", "conversation_id")
 
 _ARRAYS = (*((name,) for name in HOLDERS), ("spans",), ("data",))
@@ -144,7 +147,7 @@ class _Calls:
 
     def __init__(self) -> None:
         self.parents: set[str] = set()
-        self._any_body = False
+        self._any_body = self._any_read = False
 
     def of(self, found: Iterator[Row | Skipped]) -> Iterator[Item]:
         for row in found:
@@ -173,32 +176,49 @@ class _Calls:
         )
         model = _first_text(attributes, _MODELS)
         provider = (_first_text(attributes, _PROVIDERS) or "").lower()
+        target = _TARGETS.get(provider) or target_of_provider(provider, model)
         body = request_body(attributes, span.events, model)
         if not body and usage == Usage() and span.error is None:
             yield Skipped(line=line, reason=f"span {span.name!r} has neither a prompt nor token counts")
             return
+        if body and self._may_lack_markers(target, usage):
+            body = b""
+            yield Remark(
+                line=line,
+                what="the call read nothing and wrote nothing, and a span does not show whether its request had the "
+                "cache markers that this API needs: it counts with its token counts alone",
+            )
         if odd is not None:
             yield Remark(line=line, what=odd)
         if body and not self._any_body:
             self._any_body = True
             yield rebuilt_remark("cache markers, and without tool definitions where a span has none")
-        total = None if span.start is None or span.end is None else span.end - span.start
         yield Call(
-            target=_TARGETS.get(provider) or target_of_provider(provider, model),
+            target=target,
             label=span.own_id,
             dialect="openai-chat",
             body=body,
             model=model,
             session=_session(attributes),
             usage=usage,
-            timing=None
-            if span.start is None
-            else Timing(at=span.start, sent_at_s=span.start, ttft_s=_ttft(attributes), total_s=total),
-            raw_usage={name: tokens for found in counts.values() if found is not None for tokens, name in [found]}
-            or None,
+            timing=_timing(span),
+            raw_usage={found[1]: found[0] for found in counts.values() if found is not None} or None,
             error=span.error,
             line=line,
         )
+
+    def _may_lack_markers(self, target: str, usage: Usage) -> bool:
+        self._any_read = self._any_read or bool(usage.cached_tokens)
+        if target not in _NEED_MARKERS or usage.cached_tokens != 0:
+            return False
+        return usage.written_tokens == 0 or (usage.written_tokens is None and not self._any_read)
+
+
+def _timing(span: Span) -> Timing | None:
+    if span.start is None:
+        return None
+    total_s = None if span.end is None else span.end - span.start
+    return Timing(at=span.start, sent_at_s=span.start, ttft_s=_ttft(span.attributes), total_s=total_s)
 
 
 def _is_call(span: Span) -> bool:
