@@ -8,6 +8,7 @@ import msgspec
 
 from hitrate.core.headers import kept_request_headers, kept_response_headers
 from hitrate.core.model import Call, Timing
+from hitrate.record.beside import said_beside
 from hitrate.record.endpoints import Endpoint, endpoint_of, wire_of
 from hitrate.record.exchange import Exchange
 from hitrate.record.sessions import session_of
@@ -37,6 +38,10 @@ def call_of(exchange: Exchange) -> Call | None:
         dialect(wire),
     )
     reading = outcome.reading
+    beside = said_beside(outcome.body)
+    raw_usage = reading.raw_usage
+    if beside.service_tier is not None:
+        raw_usage = {"service_tier": beside.service_tier, **(raw_usage or {})}
     return Call(
         target=exchange.upstream,
         dialect=wire,
@@ -50,9 +55,10 @@ def call_of(exchange: Exchange) -> Call | None:
         usage=with_header_counts(reading.usage, exchange.response_headers),
         timing=_timing(exchange, outcome),
         reply=reading.reply,
-        response_headers=kept_response_headers(exchange.response_headers.items()),
-        error=outcome.error or request_fault,
-        raw_usage=reading.raw_usage,
+        response_headers=beside.headers | kept_response_headers(exchange.response_headers.items()),
+        error=_error(exchange, outcome, request_fault),
+        raw_usage=raw_usage,
+        diagnosis=beside.diagnosis,
     )
 
 
@@ -94,6 +100,14 @@ def _reads(exchange: Exchange) -> Reads:
     if known >= len(exchange.response_body):
         return exchange.reads
     return [*exchange.reads, (len(exchange.response_body), exchange.total_ns or 0)]  # no moments were noted for it
+
+
+def _error(exchange: Exchange, outcome: Outcome, request_fault: str | None) -> str | None:
+    if exchange.left_out:
+        return (
+            f"{exchange.left_out:,} bytes of the request and the reply were not kept, being over the limit of one call"
+        )
+    return outcome.error or request_fault
 
 
 def _fault(exchange: Exchange) -> str | None:

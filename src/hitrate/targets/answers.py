@@ -5,6 +5,7 @@ For whoever has the bytes and their moments, be it the client that measures or a
 
 from __future__ import annotations
 
+import contextlib
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,6 +37,8 @@ class Outcome(msgspec.Struct, frozen=True):
 
     reading: Reading
     error: str | None
+    body: bytes = b""
+    """Without its content coding."""
     moments: Callable[[], Iterator[tuple[int, int]]] = lambda: iter(())
     """The stamp and the number of the read that each event of a stream came whole with, in order. They are looked up
     when asked for: the first token's is all that is needed, and it stands near the start."""
@@ -71,22 +74,35 @@ def read_answer(
             return Outcome(_NOTHING, fault or one_line(coding_fault))
         body, reads = joined(slices)
     if status >= 300:
-        return Outcome(_NOTHING, refusal_text(status, headers, body))
+        return Outcome(_NOTHING, refusal_text(status, headers, body), body)
     if fault is not None and not body:
         return Outcome(_NOTHING, fault)
     is_sse = looks_like_events(body)
     if not is_sse and (strange := _no_json(headers, body)) is not None:
-        return Outcome(_NOTHING, fault or strange)
-    if dialect.framing == "aws-eventstream" and headers.get("content-type") == aws_eventstream.CONTENT_TYPE:
+        return Outcome(_NOTHING, fault or strange, body)
+    if headers.get("content-type") == aws_eventstream.CONTENT_TYPE:
         events = aws_eventstream.split_events(_slices(body, reads))
-        reading = dialect.read_stream(events)
-        return Outcome(reading, fault or _reading_error(reading), lambda: ((one.stamp_ns, one.read) for one in events))
+        if dialect.framing != "aws-eventstream":
+            events = [one._replace(data=aws_eventstream.invoked_chunk(one.data)) for one in events]
+        return _stream(dialect, events, fault, body, lambda: ((one.stamp_ns, one.read) for one in events))
     if is_sse or _is_called_events(headers, body):
         events = split_events([(0, 0, body)])
-        reading = dialect.read_stream(events)
-        return Outcome(reading, fault or _reading_error(reading), lambda: _moments(events, body, reads))
+        return _stream(dialect, events, fault, body, lambda: _moments(events, body, reads, (b"data: ", b"data:")))
+    if body.lstrip()[:1] == b"[" and (elements := _elements(body)):  # Gemini's streams, where no SSE was asked for
+        return _stream(dialect, elements, fault, body, lambda: _moments(elements, body, reads, (b"",)))
     reading = dialect.read_body(body)
-    return Outcome(reading, fault or _reading_error(reading))
+    return Outcome(reading, fault or _reading_error(reading), body)
+
+
+def _stream(
+    dialect: Dialect,
+    events: Sequence[StreamEvent],
+    fault: str | None,
+    body: bytes,
+    moments: Callable[[], Iterator[tuple[int, int]]],
+) -> Outcome:
+    reading = dialect.read_stream(events)
+    return Outcome(reading, fault or _reading_error(reading), body, moments)
 
 
 def joined(slices: Sequence[Slice]) -> tuple[bytes, Reads]:
@@ -100,12 +116,23 @@ def _slices(body: bytes, reads: Reads) -> list[Slice]:
     return [(stamp_ns, read, body[starts[read] : end]) for read, (end, stamp_ns) in enumerate(reads)]
 
 
-def _moments(events: Sequence[StreamEvent], body: bytes, reads: Reads) -> Iterator[tuple[int, int]]:
-    """An event came with the read that held the last byte of its data."""
+def _elements(body: bytes) -> list[StreamEvent]:
+    """The objects of a JSON array, the end of which may be missing; none for anything else."""
+    for end in (b"", b"]"):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            objects = msgspec.json.decode(body.rstrip(b" \t\r\n,") + end, type=list[msgspec.Raw])
+            return [StreamEvent(0, 0, bytes(one)) for one in objects]
+    return []
+
+
+def _moments(
+    events: Sequence[StreamEvent], body: bytes, reads: Reads, marks: tuple[bytes, ...]
+) -> Iterator[tuple[int, int]]:
+    """An event came with the read that held the last byte of its data. One of `marks` stands in front of it."""
     position = 0
     for index, event in enumerate(events):
         start = body.find(event.data, position)
-        if start < 0 or not body.endswith((b"data: ", b"data:"), position, start):
+        if start < 0 or not body.endswith(marks, position, start):
             # It is joined from several lines, or is none: let each be told while they are split.
             yield from ((one.stamp_ns, one.read) for one in split_events(_slices(body, reads))[index:])
             return

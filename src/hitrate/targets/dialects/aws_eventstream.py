@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import struct
 import zlib
+from base64 import b64decode
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from hitrate.core.model import StreamEvent
-from hitrate.targets.dialects.wire_json import to_json
+from hitrate.targets.dialects.wire_json import object_of, parse_object, to_json
 
 HeaderValue = bool | int | bytes | str
 
@@ -88,6 +89,17 @@ def split_events(slices: Iterable[tuple[int, int, bytes]]) -> list[StreamEvent]:
         stamp_ns, read = arrived[-1][:2]
         events.append(StreamEvent(stamp_ns, read, to_json({FAULT: {"message": fault}})))
     return events
+
+
+def invoked_chunk(data: bytes) -> bytes:
+    """What a model says on its own wire, out of an event of Bedrock's InvokeModelWithResponseStream:
+    `{"chunk": {"bytes": base64}}`. Any other event as it is."""
+    chunk = parse_object(data)[0]
+    wrapped = object_of((chunk or {}).get("chunk")).get("bytes")
+    try:
+        return b64decode(wrapped, validate=True) if isinstance(wrapped, str) else data
+    except ValueError:
+        return data
 
 
 def _data(message: Message) -> bytes:
