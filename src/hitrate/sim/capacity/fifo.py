@@ -1,0 +1,40 @@
+"""First in, first out: the block that was put in longest ago goes, used or not."""
+
+from __future__ import annotations
+
+from itertools import pairwise, takewhile
+
+from hitrate.core.trace import Chunk
+
+
+class Fifo:
+    def __init__(self, capacity: int | None) -> None:
+        self.capacity = capacity
+        self._blocks: set[int] = set()
+        self._order: list[int] = []
+        self._oldest = 0
+        """Its place in `_order`; what is in front of it is gone."""
+
+    def add(self, chunk: Chunk) -> list[int]:
+        blocks, order = self._blocks, self._order
+        capacity = self.capacity
+        served = []
+        for start, end in pairwise(chunk.starts):
+            asked = chunk.ids[start:end]
+            served.append(sum(1 for _ in takewhile(blocks.__contains__, asked)))
+            for block in asked:
+                if block not in blocks:
+                    if capacity is not None and len(blocks) >= capacity:
+                        blocks.remove(order[self._oldest])
+                        self._oldest += 1
+                    blocks.add(block)
+                    order.append(block)
+            if self._oldest > len(blocks) + 1_000_000:
+                del order[: self._oldest]
+                self._oldest = 0
+        return served
+
+    def check_integrity(self) -> None:
+        assert self.capacity is None or len(self._blocks) <= self.capacity, "more blocks than the capacity"
+        assert set(self._order[self._oldest :]) == self._blocks, "the order is not that of the blocks"
+        assert len(self._order) - self._oldest == len(self._blocks), "a block is twice in the order"

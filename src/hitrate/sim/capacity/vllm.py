@@ -1,0 +1,93 @@
+"""vLLM's rule for its KV blocks: full blocks alone, never the last token, freed tail first, the oldest evicted.
+
+As in vLLM's `BlockPool` and `KVCacheManager` (https://github.com/vllm-project/vllm, vllm/v1/core, 0.32), for requests
+one after another and their prompts alone: `hitrate.caches.block_chain` holds what overlapping requests and generated
+tokens do. Of a prompt that is cached to the end vLLM computes the last block again and then has it twice; of equal
+blocks the one that came first is served.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from itertools import islice, pairwise, takewhile
+
+from hitrate.core.trace import Chunk
+
+Block = int | tuple[int, int]
+"""A block by the id of its text; a further one of equal text as (id, how many there were before it)."""
+
+
+class VllmBlocks:
+    """`capacity` is in blocks that can be used: vLLM's `num_gpu_blocks` less its null block."""
+
+    def __init__(self, capacity: int | None, block_tokens: int) -> None:
+        self.capacity = capacity
+        self._block_tokens = block_tokens
+        self._free: OrderedDict[Block, None] = OrderedDict()
+        """Blocks with a hash, the one to evict next in front. Between requests all of them are free."""
+        self._copies: dict[int, list[Block]] = {}
+        """All blocks of a text that is there more than once, in the order they came."""
+        self._made = 0
+
+    def add(self, chunk: Chunk) -> list[int]:
+        """Per request, the leading blocks served. One that needs more blocks than there are is never served, and
+        leaves nothing behind."""
+        free, copies, block_tokens = self._free, self._copies, self._block_tokens
+        capacity = self.capacity
+        served = []
+        for (start, end), tokens in zip(pairwise(chunk.starts), chunk.input_tokens, strict=True):
+            needed = -(-tokens // block_tokens)
+            if capacity is not None and needed > capacity:
+                served.append(0)
+                continue
+            hashed = chunk.ids[start : min(end, start + tokens // block_tokens)].tolist()
+            most = max(0, tokens - 1) // block_tokens
+            hits = sum(1 for _ in takewhile(self._holds if copies else free.__contains__, islice(hashed, most)))
+            served.append(hits)
+            held: list[Block] = [copies[block][0] if block in copies else block for block in hashed[:hits]]
+            held.reverse()
+            if capacity is not None and len(free) + needed - hits > capacity:
+                deque(map(free.move_to_end, held), 0)  # out of the way of eviction
+                self._evict(len(free) + needed - hits - capacity)
+            self._free_in_reverse(hashed[hits:])
+            deque(map(free.move_to_end, held), 0)
+        return served
+
+    def _holds(self, block: int) -> bool:
+        return block in self._free or block in self._copies
+
+    def _evict(self, count: int) -> None:
+        for _ in range(count):
+            block, _ = self._free.popitem(False)
+            if self._copies:
+                self._forget(block)
+
+    def _forget(self, block: Block) -> None:
+        text = block[0] if isinstance(block, tuple) else block
+        alike = self._copies.get(text)
+        if alike is not None:
+            alike.remove(block)
+            if alike == [text] or not alike:
+                del self._copies[text]
+
+    def _free_in_reverse(self, computed: list[int]) -> None:
+        """The last block of a prompt is the first to be evicted of it."""
+        again = [block for block in computed if self._holds(block)]
+        if not again:
+            self._free.update(dict.fromkeys(reversed(computed)))
+            return
+        for block in reversed(computed):
+            if self._holds(block):
+                self._made += 1
+                copy: Block = (block, self._made)
+                self._copies.setdefault(block, [block]).append(copy)
+                self._free[copy] = None
+            else:
+                self._free[block] = None
+
+    def check_integrity(self) -> None:
+        assert self.capacity is None or len(self._free) <= self.capacity, "more blocks than the capacity"
+        for text, alike in self._copies.items():
+            assert alike, f"text {text} is listed without a block"
+            assert len(set(alike)) == len(alike), f"a block of text {text} is listed twice"
+            assert all(block in self._free for block in alike), f"a block of text {text} is gone and still listed"
