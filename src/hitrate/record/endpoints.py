@@ -22,12 +22,11 @@ _BY_PATH = (
     (r"/chat/completions", "openai-chat"),
     (r"/responses", "openai-responses"),
     (r"/messages", "anthropic-messages"),
-    (r"(?:/v1)?/completions?|.*/completions", RENDERED),
+    (r"/completions?", RENDERED),
     (r"/models/(?P<model>[^/]+):(?:streamG|g)enerateContent", "gemini-generate"),
     (r"/models/(?P<model>[^/]+):(?:streamR|r)awPredict", "anthropic-messages"),
     (r"/model/(?P<model>[^/]+)/converse(?:-stream)?", "bedrock-converse"),
     (r"/model/(?P<model>[^/]+)/invoke(?:-with-response-stream)?", None),
-    (r"/engines/(?P<model>[^/]+)/completions", RENDERED),
 )
 """Ends of paths. Anthropic's models on Vertex AI and on Bedrock are asked with the body of Messages."""
 

@@ -38,13 +38,19 @@ _LEGACY_MARK = "_session_"
 """In front of the id in `user_{hash}_account_{id}_session_{id}`."""
 
 
+LONGEST = 512
+"""Characters of a key that are kept; OpenRouter takes 256."""
+
+
 def session_of(headers: Mapping[str, str], body: Mapping[str, Any] | None) -> str:
     """The most particular key there is; "" for none. Header names in lower case."""
+    return _named(headers, body or {})[:LONGEST]
+
+
+def _named(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
     for name in _HEADERS:
         if value := headers.get(name, "").strip():
             return value
-    if body is None:
-        return ""
     metadata = body.get("metadata")
     return (
         (_of_metadata(metadata) if isinstance(metadata, dict) else "")
