@@ -40,7 +40,7 @@ class Agent:
         self._served = pieces
         prompt, cached = sum(map(len, pieces)) // 4, shared // 4
         body = {"model": self.model, "max_tokens": 1024, "system": system, "messages": self.messages}
-        self.messages = [*self.messages, {"role": "assistant", "content": f"Done, turn {len(self.messages)}. " * 12}]
+        self.messages = [*self.messages, {"role": "assistant", "content": f"Done: {text[:200]}"}]
         usage = Usage(
             prompt_tokens=prompt,
             cached_tokens=cached if reported else None,

@@ -347,6 +347,9 @@ class _Labels(Waterfalls):
         told.paid = price_labels(labels, usage, price)
         return told.paid
 
+    def count(self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str) -> None:
+        self.add(index, usage, labels, price=price, session=session)
+
 
 class _Losses(Findings):
     def __init__(self, told: dict[int, _Told]) -> None:

@@ -20,6 +20,7 @@ from hitrate.core.findings import ExplainReport
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
 from hitrate.errors import HitrateError
+from hitrate.report.escape import escape_line
 from hitrate.watch.board import Board
 from hitrate.watch.explained import Added, LiveExplainer, NumberedCalls
 from hitrate.watch.views import Break, SessionHead, Turn, Update
@@ -177,11 +178,15 @@ class Feed:
         try:
             return explainer.add(position, call, more=more)
         except Exception as error:
-            self._unexplained += 1
-            reason = error.message if isinstance(error, HitrateError) else f"{type(error).__name__}: {error}"
-            self._unexplained_text = f"{self._unexplained} not explained, last call {position - 1}: {reason}"
-            self._explainer = LiveExplainer(self._calls, self._price, first_conversation=explainer.conversations + 1)
+            self._begin_anew(explainer.conversations + 1, f"call {position - 1}", error)
             return Added(explainer.conversations, "first", [])
+
+    def _begin_anew(self, first_conversation: int, what: str, error: Exception) -> None:
+        self._unexplained += 1
+        reason = error.message if isinstance(error, HitrateError) else f"{type(error).__name__}: {error}"
+        times = "" if self._unexplained == 1 else f" ({self._unexplained} times so far)"
+        self._unexplained_text = escape_line(f"{what} could not be explained{times}: {reason}")
+        self._explainer = LiveExplainer(self._calls, self._price, first_conversation=first_conversation)
 
     def _explaining(self) -> LiveExplainer:
         if self._explainer is None:
@@ -189,7 +194,12 @@ class Feed:
         return self._explainer
 
     def _finish_catching_up(self) -> None:
-        outcomes = self._explaining().judge_open()
+        explainer = self._explaining()
+        try:
+            outcomes = explainer.judge_open()
+        except Exception as error:
+            self._begin_anew(explainer.conversations, "what was open", error)
+            return
         with self._changed:
             self._board.change(outcomes)
 
