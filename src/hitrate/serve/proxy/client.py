@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from hitrate.serve.proxy.framing import Framing
 from hitrate.serve.proxy.heads import HEAD_END, LONGEST_HEAD_BYTES, Malformed, RequestHead
 from hitrate.serve.proxy.peers import has_closed
+from hitrate.serve.proxy.pool import WRITE_LIMIT_BYTES
 from hitrate.serve.proxy.refusals import Refused
 from hitrate.serve.proxy.relay import Relay
 
@@ -132,7 +133,7 @@ class ClientSide(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        self.transport.set_write_buffer_limits(high=0)
+        self.transport.set_write_buffer_limits(high=WRITE_LIMIT_BYTES, low=0)
         raw_socket = transport.get_extra_info("socket")
         if raw_socket is not None:
             raw_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 KEPT_IDLE_S = 60.0
 """A free connection is kept this long. Servers close theirs after 5 s and more, which is noticed at once."""
 
+WRITE_LIMIT_BYTES = 1
+"""A side is paused as soon as its socket does not take everything, and goes on when it has. Not 0, at which asyncio's
+TLS pauses without need and for good."""
+
 
 class UpstreamSide(asyncio.Protocol):
     """One connection to an upstream; it carries one request at a time and is `reused` from the second on."""
@@ -46,7 +50,7 @@ class UpstreamSide(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        self.transport.set_write_buffer_limits(high=0)
+        self.transport.set_write_buffer_limits(high=WRITE_LIMIT_BYTES, low=0)
         raw_socket = transport.get_extra_info("socket")
         if raw_socket is not None:
             raw_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
