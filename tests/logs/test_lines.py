@@ -89,6 +89,8 @@ def test_a_compressed_file_that_is_cut_off_gives_what_came():
         (b'{"id": "a:b\\"", "requests": [', {"id": None, "requests": []}),
         (b"{'at': 'x'", {}),
         (b'["a", {"b": 1}', {}),
+        (b'{"log": "it says \\"x\\": [1] and \\"log\\": {', {"log": None}),
+        (b'{"a": "' + b'\\"q\\", ' * 8000 + b"\\", {"a": None}),
     ],
 )
 def test_the_members_of_an_object_that_has_only_begun(head, members):

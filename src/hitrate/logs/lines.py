@@ -85,7 +85,8 @@ def opening(head: bytes) -> dict[str, Any]:
     return found
 
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}\[\],]|[^\s{}\[\],"]+')
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"(?:\s*:)?|\\?\Z)|[{}\[\],]|[^\s{}\[\],"]+', re.DOTALL)
+"""A string that does not end is one token, else each quote in it would be taken for the start of another."""
 
 
 def decoded(data: bytes, number: int, offset: int) -> Line | Skipped:
