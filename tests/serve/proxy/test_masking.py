@@ -98,25 +98,23 @@ def test_cookies_that_an_answer_sets():
 
 
 @pytest.mark.parametrize(
-    ("coding", "pack", "unpack"),
-    [("gzip", gzip.compress, gzip.decompress), ("deflate", zlib.compress, zlib.decompress), ("identity", bytes, bytes)],
+    ("coding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("gzip, identity", gzip.compress)]
 )
-def test_coded_bodies(coding, pack, unpack):
+def test_coded_bodies_are_looked_into(coding, pack):
     found = secrets(f"x-api-key: {KEY}")
     plain = pack(b"nothing here")
-    assert found.mask_coded(plain, coding) is plain or found.mask_coded(plain, coding) == plain
-    masked = found.mask_coded(pack(f"your key {KEY} is wrong".encode()), coding)
-    assert unpack(masked) == b"your key *** is wrong"
+    assert found.mask_body(plain, coding) == (plain, False)
+    assert found.mask_body(pack(f"your key {KEY} is wrong".encode()), coding) == (b"your key *** is wrong", True)
 
 
-@pytest.mark.parametrize(("coding", "body"), [("br", b"\x0b\x02"), ("gzip", b"no gzip"), ("gzip, br", b"x")])
+@pytest.mark.parametrize(("coding", "body"), [("odd", b"x"), ("gzip", b"no gzip"), ("gzip, odd", b"x")])
 def test_a_body_that_cannot_be_looked_into_is_not_kept(coding, body):
-    assert secrets(f"x-api-key: {KEY}").mask_coded(body, coding) is None
-    assert secrets().mask_coded(body, coding) == body
+    assert secrets(f"x-api-key: {KEY}").mask_body(body, coding) is None
+    assert secrets().mask_body(body, coding) == (body, False)
 
 
 def test_a_cut_gzip_body_is_looked_into_as_far_as_it_goes():
     found = secrets(f"x-api-key: {KEY}")
     whole = gzip.compress(f"{KEY} and {'more ' * 100}".encode(), 0)
-    masked = found.mask_coded(whole[:60], "gzip")
-    assert KEY.encode() not in zlib.decompressobj(31).decompress(masked)
+    masked, unpacked = found.mask_body(whole[:60], "gzip")
+    assert (masked[:8], unpacked) == (b"*** and ", True)

@@ -10,13 +10,13 @@ import base64
 import binascii
 import contextlib
 import re
-import zlib
 from collections.abc import Iterable
 from urllib.parse import unquote_to_bytes
 
 from hitrate.core.headers import REQUEST_HEADERS
 from hitrate.core.secret_headers import SECRET_HEADERS
 from hitrate.serve.proxy.heads import Head, RequestHead
+from hitrate.targets.content_coding import unpacked_slices
 
 MASK = b"***"
 
@@ -33,7 +33,6 @@ _SECRET_PARAMETER = re.compile(
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9-]* +")
 _KEPT_NAMES = frozenset(name.encode() for name in REQUEST_HEADERS - SECRET_HEADERS)
 _SECRET_NAMES = frozenset(name.encode() for name in SECRET_HEADERS)
-_WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
 def is_secret_header(name: bytes) -> bool:
@@ -73,25 +72,19 @@ class Secrets:
                 data = data.replace(value, MASK)
         return data
 
-    def mask_coded(self, data: bytes, coding: str | None) -> bytes | None:
-        """`mask` for a body with a content coding. None where the coding cannot be read: it might hold a key."""
-        if not coding or not self._values or coding == "identity":
-            return self.mask(data)
-        bits = _WINDOW_BITS.get(coding)
-        if bits is None:
+    def mask_body(self, body: bytes, coding: str) -> tuple[bytes, bool] | None:
+        """`mask` for a body with a content coding, and whether that was taken off, as it is where a secret was inside.
+
+        None where the coding cannot be looked into: it might hold a key.
+        """
+        if not coding or not body or not self._values:
+            return self.mask(body), False
+        slices, fault = unpacked_slices([(0, 0, body)], coding)
+        if fault is not None and not slices:
             return None
-        decoder = zlib.decompressobj(bits)
-        try:
-            plain = decoder.decompress(data, _MOST_DECODED_BYTES)
-        except zlib.error:
-            return None
-        if decoder.unconsumed_tail:
-            return None
+        plain = slices[0][2]
         masked = self.mask(plain)
-        if masked is plain:
-            return data
-        coder = zlib.compressobj(wbits=bits)
-        return coder.compress(masked) + coder.flush()
+        return (body, False) if masked is plain else (masked, True)
 
     def _add(self, *values: bytes) -> None:
         for value in values:
@@ -99,9 +92,6 @@ class Secrets:
                 self._values.append(value)
                 # The longest first: a value may hold another one.
                 self._values.sort(key=len, reverse=True)
-
-
-_MOST_DECODED_BYTES = 64 * 1024 * 1024
 
 
 def _credential(value: bytes) -> list[bytes]:

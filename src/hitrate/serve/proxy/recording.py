@@ -75,8 +75,8 @@ class Recording:
         head = self._response_head
         if head is not None:
             self._secrets.add_response_headers(head)
-        request_headers, request_body = self._kept(self._head, kept_request_headers, self._request)
-        response_headers, response_body = self._kept(head, kept_response_headers, self._response)
+        request_headers, request_body, _ = self._kept(self._head, kept_request_headers, self._request)
+        response_headers, response_body, place = self._kept(head, kept_response_headers, self._response)
         mask = self._secrets.mask
         return Exchange(
             upstream=self._upstream,
@@ -90,7 +90,7 @@ class Recording:
             status=None if head is None else head.status,
             response_headers=response_headers,
             response_body=response_body,
-            reads=tuple([(so_far, max(stamp_ns - sent_ns, 0)) for so_far, stamp_ns in self._stamps]),
+            reads=tuple([(place(so_far), max(stamp_ns - sent_ns, 0)) for so_far, stamp_ns in self._stamps]),
             headers_ns=None if self._headers_ns is None else max(self._headers_ns - sent_ns, 0),
             total_ns=max(ended_ns - sent_ns, 0) if self.sent_ns else None,
             end=end,
@@ -108,8 +108,8 @@ class Recording:
 
     def _kept(
         self, head: Head | None, keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]], pieces: list[bytes]
-    ) -> tuple[dict[str, str], bytes]:
-        """Headers and body of one side, without secrets."""
+    ) -> tuple[dict[str, str], bytes, Callable[[int], int]]:
+        """Headers and body of one side without secrets, and where a place in the body is in what is kept of it."""
         headers: dict[str, str] = {}
         if head is not None:
             headers = keep(head.pairs())
@@ -117,11 +117,18 @@ class Recording:
             coding = head.value(b"content-encoding")
             if coding is not None:
                 headers["content-encoding"] = coding.decode("latin-1").lower()
+        mask = self._secrets.mask
         for name, value in headers.items():
-            headers[name] = self._secrets.mask(value.encode("latin-1")).decode("latin-1")
+            headers[name] = mask(value.encode("latin-1")).decode("latin-1")
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        masked = self._secrets.mask_coded(body, headers.get("content-encoding"))
+        masked = self._secrets.mask_body(body, headers.get("content-encoding", ""))
         if masked is None:
             self._left_out += len(body)
-            masked = b""
-        return headers, masked
+            return headers, b"", lambda place: 0
+        kept, unpacked = masked
+        if kept is body:
+            return headers, body, lambda place: place
+        if unpacked:
+            del headers["content-encoding"]
+            return headers, kept, lambda place: len(kept) if place >= len(body) else 0
+        return headers, kept, lambda place: min(len(mask(body[:place])), len(kept))
