@@ -11,10 +11,10 @@ from hitrate.logs.store import RunResult, Store, StoreUnavailable
 _LATEST_S = 2.0
 
 
-_SECRET_OPTIONS = ("--header", "--api-key")
+_SECRET_OPTIONS = ("--header", "--api-key", "--token", "--key-upstream")
 
 
-def _command(arguments: list[str]) -> str:
+def command_line(arguments: list[str]) -> str:
     """The command line without the values that may be keys."""
     shown = []
     hide_next = False
@@ -48,7 +48,7 @@ class Keeper:
     def begin(self, kind: str, target: str, model: str, started_at: str) -> None:
         if self._store is not None:
             try:
-                self.run_id = self._store.begin_run(kind, target, model, _command(sys.argv[1:]), started_at)
+                self.run_id = self._store.begin_run(kind, target, model, command_line(sys.argv[1:]), started_at)
             except StoreUnavailable as error:
                 self._give_up(error)
 

@@ -12,7 +12,9 @@ from hitrate.cli.options import Finite, pairs
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
 
+    from hitrate.record.sink import Recorder
     from hitrate.serve.proxy.counters import Counters
     from hitrate.serve.proxy.upstreams import Upstream
 
@@ -78,7 +80,15 @@ class Size(click.ParamType):
     metavar="SIZE",
     help="Keep at most so much of the bodies of one exchange; all of it is passed on.",
 )
+@click.option("--store", "store", type=click.Path(path_type=Path), metavar="FILE", help="Store to record into.")
+@click.option("--no-content", is_flag=True, help="Record keyed hashes and lengths in place of what was said.")
 @click.option("--no-record", is_flag=True, help="Pass everything on and record nothing.")
+@click.option(
+    "--retention", type=Finite(min=0, min_open=True), metavar="DAYS", help="Remove recorded calls that are older."
+)
+@click.option(
+    "--max-store", type=Size(), metavar="SIZE", help="Remove the oldest recorded calls when the store is larger."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when ready.")
 def proxy(
     upstreams: tuple[str, ...],
@@ -90,7 +100,11 @@ def proxy(
     idle_timeout: float,
     ca_file: Path | None,
     max_body_kept: int,
+    store: Path | None,
+    no_content: bool,
     no_record: bool,
+    retention: float | None,
+    max_store: int | None,
     as_json: bool,
 ) -> None:
     """Carry requests to a model server unchanged, and record what passes.
@@ -104,7 +118,9 @@ def proxy(
     hitrate proxy openai anthropic fast=groq     three, by path or by key
     """
     import contextlib
+    import sys
 
+    from hitrate.cli.keeping import command_line
     from hitrate.errors import UsageError
     from hitrate.serve.listening import listen
     from hitrate.serve.proxy.proxy import Limits, Proxy
@@ -124,11 +140,48 @@ def proxy(
     routes = Routes(parsed, token=token, key_upstreams=key_upstreams)
     tls = _tls(ca_file) if any(upstream.address.scheme == "https" for upstream in parsed) else None
     limits = Limits(connect_timeout_s=connect_timeout, idle_timeout_s=idle_timeout, max_body_kept=max_body_kept)
-    with contextlib.closing(listen(host, port)) as listening:
-        server = Proxy(routes, limits=limits, tls=tls)
+    if no_record and (store or no_content or retention or max_store):
+        raise UsageError("--no-record leaves nothing for --store, --no-content, --retention or --max-store")
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(contextlib.closing(listen(host, port)))
+        recorder = None
+        if not no_record:
+            recorder = _recorder(parsed, command_line(sys.argv[1:]), store, no_content, retention, max_store)
+            stack.callback(recorder.close)
+        server = Proxy(routes, sink=recorder, limits=limits, tls=tls, page=_page_of(recorder))
         address = _address(host, listening.getsockname()[1])
-        run(server, listening, lambda: _say_ready(address, parsed, token is not None, as_json))
-        _say_end(server.counters)
+        run(server, listening, lambda: _say_ready(address, parsed, recorder, token is not None, as_json))
+    _say_end(server.counters, recorder)
+
+
+def _recorder(
+    upstreams: tuple[Upstream, ...],
+    command: str,
+    store: Path | None,
+    no_content: bool,
+    retention_days: float | None,
+    max_bytes: int | None,
+) -> Recorder:
+    """Begins the recording, and starts the process that keeps it and shows the live page. Raises StoreUnavailable."""
+    from hitrate.record.sink import open_sink
+
+    options = [] if retention_days is None else ["--max-age-s", str(retention_days * 86_400)]
+    options += [] if max_bytes is None else ["--max-bytes", str(max_bytes)]
+    return open_sink(
+        target=", ".join(upstream.given for upstream in upstreams),
+        command=command,
+        content="hashed" if no_content else "kept",
+        store=store,
+        keeper=("-m", "hitrate.watch"),
+        keeper_options=options,
+    )
+
+
+def _page_of(recorder: Recorder | None) -> Callable[[], int | None]:
+    """The port of the live page, which is another one when its process had to be started again."""
+    if recorder is None:
+        return lambda: None
+    return lambda: (recorder.keeper_ready() or {}).get("port")
 
 
 def _address(host: str, port: int) -> str:
@@ -171,17 +224,22 @@ _VARIABLES = {
 }
 
 
-def _say_ready(address: str, upstreams: tuple[Upstream, ...], with_token: bool, as_json: bool) -> None:
+def _say_ready(
+    address: str, upstreams: tuple[Upstream, ...], recorder: Recorder | None, with_token: bool, as_json: bool
+) -> None:
     import json
     import os
 
     told = base_urls(address, upstreams)
+    page = None if recorder is None else f"{address}/_hitrate/"
+    run_id = None if recorder is None else recorder.run_id
     if as_json:
         entries = [
             {"name": upstream.name, "url": str(upstream.address), "variable": variable, "base_url": url}
             for upstream, variable, url in told
         ]
-        click.echo(json.dumps({"schema_version": 1, "address": address, "pid": os.getpid(), "upstreams": entries}))
+        ready = {"schema_version": 1, "address": address, "pid": os.getpid(), "run": run_id, "page": page}
+        click.echo(json.dumps({**ready, "upstreams": entries}))
         return
     for upstream, variable, url in told:
         click.echo(f"{upstream}: {variable}={url}", err=True)
@@ -189,10 +247,14 @@ def _say_ready(address: str, upstreams: tuple[Upstream, ...], with_token: bool, 
             click.echo(f"  or, for clients of Anthropic: ANTHROPIC_BASE_URL={url.removesuffix('/v1')}", err=True)
     if with_token:
         click.echo("clients send the token as header x-hitrate-token, or /t/TOKEN behind the port", err=True)
-    click.echo("Ctrl-C ends it.", err=True)
+    if recorder is None:
+        click.echo("nothing is recorded. Ctrl-C ends it.", err=True)
+    else:
+        click.echo(f"recording {run_id}; live page: {page}. Ctrl-C ends it.", err=True)
 
 
-def _say_end(counters: Counters) -> None:
+def _say_end(counters: Counters, recorder: Recorder | None) -> None:
     skipped = ", ".join(f"{count} {reason}" for reason, count in counters.not_recorded.items())
     text = f"{counters.recorded} of {counters.requests} exchanges recorded"
-    click.echo(text + (f"; not recorded: {skipped}" if skipped else ""), err=True)
+    text += f"; not recorded: {skipped}" if skipped else ""
+    click.echo(text + (f". See: hitrate explain {recorder.run_id}" if recorder and counters.recorded else ""), err=True)
