@@ -8,7 +8,6 @@ from typing import Any
 from hitrate.core.model import Call, Timing, Usage
 
 SYSTEM = "You are the coding agent of a mail-order company. " * 60
-START = 1_790_000_000.0
 
 
 class Agent:
@@ -56,7 +55,9 @@ class Agent:
             status=status,
             error=None if status < 400 else "overloaded",
             usage=usage if status < 400 else Usage(),
-            timing=Timing(at=at, sent_at_s=at - START, ttft_s=0.2 + (prompt - cached) / 2500, total_s=3.0),
+            timing=Timing(
+                at=at, sent_at_s=at, ttft_s=0.2 + (prompt - cached) / 2500 if status < 400 else None, total_s=3.0
+            ),
         )
 
 

@@ -43,7 +43,8 @@ class Turn(Struct, kw_only=True):
 class Break(Struct, kw_only=True):
     """A cause at one place of one conversation, however often it shows. `finding` is as in `hitrate explain`, over all
     calls so far and with the words of the first; the rest is for people, of the newest call: where they see it on the
-    page, and the change with its invisible characters shown."""
+    page, and the change with its invisible characters shown. Of a change that comes again and again the newest that was
+    looked at closely is shown: `hitrate.explain.repeats`."""
 
     id: int
     session: int
