@@ -10,6 +10,7 @@ from hitrate.core.findings import ExplainReport
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.explaining import explain_log
+from hitrate.report.redact import without_content
 
 
 def explained(
@@ -31,4 +32,4 @@ def explained(
     report = explain_log(source, quote)
     if not report.calls:
         raise no_call_in(source)
-    return report
+    return report if source.content_kept else without_content(report)

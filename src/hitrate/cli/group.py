@@ -30,6 +30,8 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Record": {
         "proxy": "Carry real traffic to a model server unchanged, and record it.",
+        "export": "Calls of a run or a log as JSONL, Parquet or an anonymised trace.",
+        "import": "Put a log into the store, as a run.",
     },
     "Look": {
         "targets": "What can be asked, with which key, wire and cache rule.",
@@ -49,7 +51,13 @@ COMMANDS: dict[str, dict[str, str]] = {
 _HELP_ASKED_FOR = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """Since click 8.2 a group called without a command raises this, with its help as the message."""
 
-_MODULES = {"test": "hitrate.cli.test_command", "check": "hitrate.cli.check_command"}
+_MODULES = {
+    "test": "hitrate.cli.test_command",
+    "check": "hitrate.cli.check_command",
+    "import": "hitrate.cli.import_command",
+}
+_FUNCTIONS = {"import": "import_logs"}
+"""Of commands whose name is a word of Python."""
 
 
 class LazyGroup(click.Group):
@@ -62,7 +70,7 @@ class LazyGroup(click.Group):
         if not any(cmd_name in section for section in COMMANDS.values()):
             return None
         module = importlib.import_module(_MODULES.get(cmd_name, f"hitrate.cli.{cmd_name}"))
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -38,9 +38,19 @@ class StoredRun:
         except BaseException:
             self._store.close()
             raise
+        recording = self._store.recording(self.path)
+        self.content_kept = recording is None or recording.content == "kept"
         self._count = RecordCount()
 
     def __iter__(self) -> Iterator[Call]:
+        """With stand-ins for content that was not kept."""
+        from hitrate.logs.hashed.stand_ins import expand_call
+
+        for call in self.stored():
+            yield call if self.content_kept else expand_call(call)
+
+    def stored(self) -> Iterator[Call]:
+        """The calls as they stand in the store."""
         with self._store as store:
             for call in store.calls(self.path):
                 self._count.use()

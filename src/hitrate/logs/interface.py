@@ -32,7 +32,11 @@ class OwnRules(Struct, frozen=True):
     server: dict[str, Any] = {}
 
 
-Item = Call | Skipped | Remark | Repeated | OwnPrice | OwnRules
+class ContentNotKept(Struct, frozen=True):
+    """Calls hold stand-ins for prompts and replies, of their length and kind; comes before the first such call."""
+
+
+Item = Call | Skipped | Remark | Repeated | OwnPrice | OwnRules | ContentNotKept
 
 
 class ReplyReader(Protocol):

@@ -7,7 +7,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -20,6 +20,7 @@ from hitrate.logs.formats.claude_code import ClaudeCode
 from hitrate.logs.formats.codex import Codex
 from hitrate.logs.formats.har import Har
 from hitrate.logs.formats.helicone import Helicone
+from hitrate.logs.formats.hitrate_calls import HitrateCalls
 from hitrate.logs.formats.langfuse import Langfuse
 from hitrate.logs.formats.litellm import LiteLlm
 from hitrate.logs.formats.llamacpp import LlamaCpp
@@ -38,11 +39,12 @@ from hitrate.logs.formats.swe_agent import SweAgent
 from hitrate.logs.formats.tau_bench import TauBench
 from hitrate.logs.formats.token_ids import TokenIds
 from hitrate.logs.formats.vllm import Vllm
-from hitrate.logs.interface import LogReader, OwnPrice, OwnRules, Repeated, ReplyReader
+from hitrate.logs.interface import ContentNotKept, Item, LogReader, OwnPrice, OwnRules, Repeated, ReplyReader
 from hitrate.logs.lines import HEAD_BYTES, decoded, raw_lines
 from hitrate.logs.refused import document_members, reason_against, reason_against_table
 
 READERS: tuple[LogReader, ...] = (
+    HitrateCalls(),
     ClaudeCode(),
     Pi(),
     Codex(),
@@ -83,6 +85,8 @@ class Log:
         """Prices that the file itself gives; known once the first call is."""
         self.own_rules = OwnRules()
         """Cache rules and server that the file itself names; known once the first call is."""
+        self.content_kept = True
+        """False where prompts and replies are stand-ins; known once all calls are."""
         self._reader = reader
         self._stream = stream
         self._read_reply = read_reply
@@ -90,8 +94,15 @@ class Log:
 
     def __iter__(self) -> Iterator[Call]:
         """InputFileError when the file cannot be read on, and at the end when none of its records could be used."""
+        return self._calls(self._reader.read)
+
+    def stored(self) -> Iterator[Call]:
+        """The same as they stand in the file, without stand-ins for content that was not kept."""
+        return self._calls(getattr(self._reader, "read_stored", self._reader.read))
+
+    def _calls(self, read: Callable[[BinaryIO, ReplyReader], Iterator[Item]]) -> Iterator[Call]:
         try:
-            for item in self._reader.read(self._stream, self._read_reply):
+            for item in read(self._stream, self._read_reply):
                 if isinstance(item, Call):
                     self._count.use()
                     yield item
@@ -103,6 +114,8 @@ class Log:
                     self._count.repeat()
                 elif isinstance(item, OwnRules):
                     self.own_rules = item
+                elif isinstance(item, ContentNotKept):
+                    self.content_kept = False
                 else:
                     self.own_price = cast(OwnPrice, item).price
         except OSError as error:

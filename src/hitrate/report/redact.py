@@ -19,6 +19,11 @@ from hitrate.report.wire_names import DATA_FOLLOWS, HEADERS, LISTS, NAMES_FOLLOW
 
 NOTE = "Redacted: text of prompts and names are replaced by what they are and how long; sentences are general ones."
 
+NOT_KEPT = (
+    "Content was not kept, only keyed hashes, lengths and kinds: places are right, an offset is that of the piece of "
+    "text that changed, and what is said of the sides is their kind and length."
+)
+
 ADVICE: dict[Verdict, str] = {
     "prefix_break": "Keep what was sent before unchanged, and put what changes behind it.",
     "key_change": "Keep the setting that is part of the cache key the same within a conversation.",
@@ -66,6 +71,12 @@ def redacted(report: ExplainReport) -> ExplainReport:
         by_call=tuple(replace(one, session=sessions(one.session)) for one in report.by_call),
         notes=(*notes, NOTE),
     )
+
+
+def without_content(report: ExplainReport) -> ExplainReport:
+    """The report of calls whose content was not kept: what stands for it is nobody's text, and is left out as well."""
+    found = redacted(report)
+    return replace(found, notes=(*(note for note in found.notes if note != NOTE), NOT_KEPT))
 
 
 def describe(text: str) -> str:
