@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from hitrate.caches.block_chain import BlockChainCache
+from hitrate.caches.block_trie import BlockTrieCache
 from hitrate.caches.breakpoints import BreakpointLease, Mark
 from hitrate.caches.exact import ExactCache
 from hitrate.caches.marked import MarkedCache
 from hitrate.caches.oracle import BlockOracle, RadixOracle
 from hitrate.caches.oracle_breakpoints import ExactOracle, MarkedOracle
 from hitrate.caches.oracle_slots import SlotOracle
+from hitrate.caches.oracle_trie import TrieOracle
 from hitrate.caches.oracle_units import UnitOracle
 from hitrate.caches.radix import RadixCache
 from hitrate.caches.slots import SlotCache
@@ -191,6 +193,9 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         BlockChainCache(2, minimum_tokens=4, whole_prompts=True),
         BlockOracle(2, None, 4, whole_prompts=True),
     ),
+    "trie of blocks of 2, 12 of them": lambda: (BlockTrieCache(2, 12, 1), TrieOracle(2, 12, 1)),
+    "trie of blocks of 3, 9 of them, 4 ahead": lambda: (BlockTrieCache(3, 9, 4), TrieOracle(3, 9, 4)),
+    "trie of blocks of 2, no limit": lambda: (BlockTrieCache(2, None, 3), TrieOracle(2, None, 3)),
     "radix, 14 tokens": lambda: (RadixCache(1, 14), RadixOracle(1, 14)),
     "radix, 30 tokens, 4 s": lambda: (RadixCache(1, 30, ttl_s=4), RadixOracle(1, 30, ttl_s=4)),
     "radix, pages of 2, 21 tokens": lambda: (RadixCache(2, 21), RadixOracle(2, 21)),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hitrate.caches.block_chain import BlockChainCache
+from hitrate.caches.block_trie import BlockTrieCache
 from hitrate.caches.breakpoints import Mark
 from hitrate.caches.exact import ExactCache
 from hitrate.caches.marked import MarkedCache
@@ -23,6 +24,7 @@ SECOND_PROMPT_SERVED = {  # 3,000 tokens shared, 3,100 sent, nothing marked.
     "vllm-2026-11": (BlockChainCache, 2992, "vllm-2026-11 (block 16)"),
     "sglang-2026-11": (RadixCache, 3000, "sglang-2026-11 (page 1)"),
     "lmdeploy-2026-11": (BlockChainCache, 2944, "lmdeploy-2026-11 (block 64)"),
+    "lmdeploy-pytorch-2026-11": (BlockTrieCache, 2944, "lmdeploy-pytorch-2026-11 (block 64)"),
     "tensorrt-llm-2026-11": (RadixCache, 3000, "tensorrt-llm-2026-11 (page 1)"),
     "tgi-2026-11": (RadixCache, 3000, "tgi-2026-11 (page 1, prompts at their end)"),
     "llama.cpp-2026-10": (SlotCache, 3000, "llama.cpp-2026-10 (4 slots, unified)"),

@@ -110,7 +110,7 @@ class BlockOracle(Oracle):
     def begin(self, tokens: Sequence[int], *, now: float = 0.0, namespace: object = None) -> OracleLease | None:
         cached_tokens = self.peek(tokens, now=now, namespace=namespace)
         held = self._found(tokens, namespace, now)
-        fresh = -(-len(tokens) // self.block_size) - len(held)
+        fresh = self._room(tokens) - len(held)
         if self.capacity_blocks is not None:
             in_use = [block for block in self.blocks if self._in_use(block) or block in held]
             if len(in_use) + fresh > self.capacity_blocks:
@@ -140,6 +140,10 @@ class BlockOracle(Oracle):
             found.append(min(same, key=lambda block: block.published))
         return found
 
+    def _room(self, tokens: Sequence[int]) -> int:
+        """Blocks that `tokens` take."""
+        return -(-len(tokens) // self.block_size)
+
     def _in_use(self, block: _Block) -> bool:
         return any(block in lease.held for lease in self.open)
 
@@ -160,7 +164,7 @@ class BlockOracle(Oracle):
     def _keep(self, lease: OracleLease, tokens: list[int], now: float) -> None:
         if tokens == lease.tokens:
             self.uses.append((lease.namespace, tokens, now))
-        self._add_blocks(lease, -(-len(tokens) // self.block_size) - len(lease.held), now)
+        self._add_blocks(lease, self._room(tokens) - len(lease.held), now)
         for number, block in enumerate(lease.held, start=1):
             end = number * self.block_size
             if block.prefix is None and end <= len(tokens):

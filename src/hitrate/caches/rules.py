@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from hitrate.caches.block_chain import BlockChainCache
+from hitrate.caches.block_trie import BlockTrieCache
 from hitrate.caches.exact import ExactCache
 from hitrate.caches.interface import PrefixCache
 from hitrate.caches.marked import FIVE_MINUTES_S, MarkedCache
@@ -25,6 +26,7 @@ from hitrate.errors import UsageError
 
 _MODELS: dict[str, Callable[..., PrefixCache]] = {
     "block chain": BlockChainCache,
+    "block trie": BlockTrieCache,
     "radix": RadixCache,
     "slots": SlotCache,
     "prompts": PromptCache,
@@ -125,9 +127,22 @@ _RULE_SETS = (
         date="2026-11",
         model="block chain",
         parameters={"block_size": 64},
-        source="https://github.com/InternLM/lmdeploy lmdeploy/messages.py (cache_block_seq_len), 0.18",
-        note="Off by default: --enable-prefix-caching. Not held against the engine: whole blocks and LRU eviction are "
-        "documented, the treatment of a prompt's last token is taken to be vLLM's.",
+        source="https://github.com/InternLM/lmdeploy lmdeploy/messages.py (TurbomindEngineConfig), 0.18",
+        note="The TurboMind engine, which LMDeploy takes where it can. Off by default: --enable-prefix-caching. Not "
+        "held against the engine, which is compiled for GPUs: whole blocks of prompts and replies "
+        "(cache_generation=auto) and LRU eviction are documented, the treatment of a prompt's last token is taken to "
+        "be vLLM's. With cache_prompt=all parts of blocks are found, too: not modelled.",
+    ),
+    RuleSet(
+        name="lmdeploy-pytorch-2026-11",
+        date="2026-11",
+        model="block trie",
+        parameters={"block_size": 64, "ahead_tokens": 16},
+        source="https://github.com/InternLM/lmdeploy lmdeploy/pytorch/paging, 0.18",
+        note="The PyTorch engine (--backend pytorch). Off by default: --enable-prefix-caching. A reply's blocks are "
+        "found only once it has asked for a further block. The engine stamps blocks with whole seconds: which of those "
+        "used within one second goes first is chance there, and the order of use here. Not for state-space models.",
+        found_while_computed=True,
     ),
     RuleSet(
         name="tensorrt-llm-2026-11",

@@ -93,7 +93,7 @@ def _practice(options: PracticeOptions, target: Target) -> Known:
     if options.rule == NO_RULE:
         return Known(Documented(reports=False), "none", "what the practice server was started with")
     rule: RuleSet = rule_set(options.rule)
-    if rule.model in ("block chain", "radix"):
+    if rule.model in ("block chain", "block trie", "radix"):
         beside["step"] = options.block_size
     if options.ttl_s is not None:
         beside["lifetime_s"] = options.ttl_s

@@ -68,7 +68,7 @@ def _parameter(rule: RuleSet, name: str) -> int:
 
 def _maker(rule: RuleSet, settings: dict[str, Any], facts: Facts) -> Callable[[], PrefixCache]:
     """Without steps and minimum where the model's own would count tokens that are not the engine's."""
-    if rule.model in ("block chain", "radix"):
+    if rule.model in ("block chain", "block trie", "radix"):
         values = {**rule.parameters, **settings}
         capacity = values.get("capacity_tokens")
         if values.get("capacity_blocks") is not None:

@@ -16,6 +16,7 @@ CLOSE_SHARE = 0.15
 
 _OPENING_BY_MODEL = {
     "block chain": "second call",
+    "block trie": "second call",
     "radix": "second call",
     "slots": "second call",
     "prompts": "second call",
@@ -25,6 +26,7 @@ _OPENING_BY_MODEL = {
 }
 _GENERATED_BY_MODEL = {
     "block chain": "reused",
+    "block trie": "reused",
     "radix": "reused",
     "slots": "reused",
     "prompts": "reused",

@@ -112,6 +112,9 @@ def _settings(options: PracticeOptions, *, best_case: bool = False) -> dict[str,
             "minimum_tokens": options.minimum_tokens,
             "ttl_s": options.ttl_s,
         }
+    if model == "block trie":
+        capacity = None if store is None else store // options.block_size
+        return {"block_size": options.block_size, "capacity_blocks": capacity}
     settings: dict[str, Any] = {"minimum_tokens": options.minimum_tokens}
     if model == "units":
         settings |= {"write_delay_s": 0.0, "ttl_s": options.ttl_s}
@@ -131,6 +134,7 @@ def _ttls_s(options: PracticeOptions) -> tuple[float, ...]:
 _UNPUBLISHED_CAPACITY: dict[str, Any] = {"block_size": 1, "capacity_tokens": None}
 _NO_USE: dict[str, dict[str, Any]] = {
     "block chain": {},
+    "block trie": {"minimum_tokens": 0, "ttl_s": None},
     "radix": {"minimum_tokens": 0},
     "slots": {"capacity_tokens": None, "ttl_s": None, "minimum_tokens": 0, "shared": False},
     "prompts": {"block_size": 1, "capacity_tokens": None, "ttl_s": None, "minimum_tokens": 0, "shared": False},
