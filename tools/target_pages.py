@@ -50,6 +50,12 @@ def overview(table: Table) -> str:
     return table(("target", "cache rule", "compared with the real thing", "last on"), rows)
 
 
+def without_rule() -> str:
+    """The targets for which there is no rule at all, linked to their pages."""
+    names = [name for name in page_names() if not _rules(load(name, NO_FILE))]
+    return ", ".join(f"[{name}](../targets/{name}.md)" for name in names)
+
+
 def calls_of(run: Mapping[str, Any]) -> int:
     """Calls of a measurement, counted in its recording where it has one."""
     if "recording" not in run:

@@ -466,6 +466,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "targets": targets,
     "target-pages": lambda: target_pages.overview(table),
+    "targets-without-rule": target_pages.without_rule,
     "dialects": dialects,
     "cache-rules": cache_rules,
     "causes": causes,

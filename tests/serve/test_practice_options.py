@@ -43,7 +43,10 @@ def test_limit_of_prompt_and_reply(options, limit):
     [
         ({}, "block-chain (block 16)"),
         ({"block_size": 64, "ttl_s": 300}, "block-chain (block 64, 300 s)"),
-        ({"rule": "openai-chat-before-gpt-5.6"}, "openai-chat-before-gpt-5.6 (as of 2026-11, block 128, at least 1,024 tokens)"),
+        (
+            {"rule": "openai-chat-before-gpt-5.6"},
+            "openai-chat-before-gpt-5.6 (as of 2026-11, block 128, at least 1,024 tokens)",
+        ),
         ({"rule": "longest-prefix"}, "longest-prefix (page 1)"),
         ({"rule": "slots", "context_tokens": 8192}, "slots (4 slots, context 2,048)"),
         ({"rule": "none"}, "none"),

@@ -64,7 +64,7 @@ def test_hitrate_reads_back_what_the_server_did(name, wire, streamed):
     for question in ("first", "second"):
         # Some vendors cache for a session with a key alone.
         key = {"prompt_cache_key": "s"} if "body:prompt_cache_key" in vendor(name).affinity else {}
-        extra = {**key, **({"stream_options": None} if name == "mistral" else {})}
+        extra = {**key, **({"stream_options": None} if name in ("mistral", "cohere") else {})}
         job, reading = ask(caller, wire, messages, streamed=streamed, extra=extra)
         assert (reading.fault, reading.complete) == (None, True)
         usage = reading.usage

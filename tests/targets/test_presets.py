@@ -14,17 +14,26 @@ RULE_SETS = {
     "vllm-2026-11",
     "sglang-2026-11",
     "llama.cpp-2026-10",
+    "ollama-2026-11",
+    "moonshot-2026-11",
+    "lmdeploy-2026-11",
+    "tensorrt-llm-2026-11",
+    "tgi-2026-11",
+    "deepseek-2026-11",
     "mlx-lm-2026-11",
     "openai-chat-before-gpt-5.6",
     "openai-2026-09",
     "anthropic-2026-11",
     "bedrock-2026-11",
 }
-ON_THIS_MACHINE = {"practice", "llamacpp", "vllm", "sglang", "mlx", "ollama", "lmstudio", "dynamo"}
+ON_THIS_MACHINE = {
+    *("practice", "llamacpp", "vllm", "sglang", "mlx", "ollama", "lmstudio", "dynamo"),
+    *("lmdeploy", "tensorrt-llm", "tgi"),
+}
 PRESETS = """
-anthropic azure baseten bedrock cerebras crusoe dashscope deepinfra deepseek dynamo fireworks gemini gemini-openai groq
-llamacpp lmstudio minimax mistral mlx moonshot novita ollama openai openai-responses openrouter practice sglang together
-vllm xai zai
+anthropic azure baseten bedrock cerebras cloudflare cohere crusoe dashscope deepinfra deepseek dynamo fireworks gemini
+gemini-openai groq llamacpp lmdeploy lmstudio minimax mistral mlx moonshot novita ollama openai openai-responses
+openrouter practice sambanova sglang tensorrt-llm tgi together vllm xai zai
 """.split()  # noqa: SIM905  a table of names is easier to read so
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -164,7 +165,7 @@ def _estimated(
 ) -> Prediction:
     if rule is not None:
         make_cache(rule, **settings)  # refuses settings that the rule does not have
-        if can_place(rule):
+        if can_place(rule) or rule.model == "units":
             return _estimated_by_places(calls, dialect, rule, settings, note)
         if rule.needs_places:
             note = f"what {rule.name} serves is in no request: the longest common prefix is what could be had at most"
@@ -174,6 +175,8 @@ def _estimated(
     at_once = rule is not None and rule.found_while_computed
     step_of_rule = step if rule is not None else 1
     expected = expectations(calls, source, RadixCache, granularity=step_of_rule, found_while_computed=at_once)
+    if rule is not None and {**rule.parameters, **settings}.get("whole_prompts"):
+        expected = _or_whole(expected, expectations(calls, source, lambda: _whole_prompts(rule, settings)))
     minimum = _minimum(rule, settings)
     if minimum:
         expected = [
@@ -199,10 +202,23 @@ def _estimated(
     )
 
 
+def _whole_prompts(rule: RuleSet, settings: Mapping[str, Any]) -> PrefixCache:
+    """The rule's cache with no block that any prompt would fill: what is left is the very same prompt, asked again."""
+    return make_cache(rule, **{**settings, "block_size": sys.maxsize >> 8})
+
+
+def _or_whole(expected: Sequence[Expected], whole: Sequence[Expected]) -> list[Expected]:
+    return [
+        Expected(again.cached_tokens, wish.shared_tokens) if again.cached_tokens else wish
+        for wish, again in zip(expected, whole, strict=True)
+    ]
+
+
 def _estimated_by_places(
     calls: Sequence[Call], dialect: Dialect, rule: RuleSet, settings: Mapping[str, Any], note: str | None
 ) -> Prediction:
-    """By a rule that serves up to the ends of blocks: the tokens are estimated, the places are the request's own."""
+    """By a rule that serves up to the ends of blocks, or of whole prompts and replies: the tokens are estimated, the
+    places are the request's own."""
     minimum = _minimum(rule, settings)
     unlimited = {**settings, "minimum_tokens": 0}  # which is in the engine's tokens, not in those that stand in
     expected = [

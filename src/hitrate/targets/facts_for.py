@@ -25,14 +25,14 @@ from hitrate.targets.prices import OWN_MACHINES, provider_of, target_called
 _ENGINES = (
     (re.compile(r"ollama", re.IGNORECASE), "ollama"),
     (re.compile(r"llama[-_. ]?(?:server|cpp|c\+\+)|lm.?studio|koboldcpp", re.IGNORECASE), "llamacpp"),
+    (re.compile(r"lmdeploy", re.IGNORECASE), "lmdeploy"),
+    (re.compile(r"tensorrt[-_ ]?llm|trtllm", re.IGNORECASE), "tensorrt-llm"),
+    (re.compile(r"text-generation-(?:inference|launcher|router)", re.IGNORECASE), "tgi"),
     (re.compile(r"vllm", re.IGNORECASE), "vllm"),
     (re.compile(r"sglang", re.IGNORECASE), "sglang"),
     (re.compile(r"mlx", re.IGNORECASE), "mlx"),
 )
 """How logs call an engine, and the target it is."""
-
-_RULE_OF = {"ollama": "llama.cpp-2026-10", "deepseek": "deepseek-2026-11"}
-"""Rules of targets whose preset names none: they hold for what a conversation leaves for its own next call."""
 
 _BY_MODEL = (("deepseek-chat", "deepseek"), ("deepseek-reasoner", "deepseek"), ("moonshot-", "moonshot"))
 """Ids that a vendor uses for its own service alone; open models' own names are sold by many."""
@@ -136,7 +136,7 @@ def _rule(
         if "longest common prefix" in str(server.get("engine", "")).lower():
             return RULE_SETS["longest-prefix"]
         return None
-    rule_name = known.rule_set_for(model) or _RULE_OF.get(name or "")
+    rule_name = known.rule_set_for(model)
     if rule_name is None and name in _PASS_THROUGH and (seller := _seller(model)) is not None:
         rule_name = presets.load(seller).rule_set_for(model)
     return RULE_SETS.get(rule_name) if rule_name else None
@@ -163,6 +163,8 @@ def _of_target(facts: Facts, name: str, known: presets.Target | None, model: str
     """What holds at a target beside its rule, or where it has none."""
     if name == "deepseek":
         return replace(facts, granularity=_DEEPSEEK_STEP)
+    if name == "moonshot":  # the very same prompt is found at any length, one that goes on from a chunk on
+        return replace(facts, minimum_tokens=facts.granularity)
     if name == "ollama":
         return replace(facts, ttl_s=_OLLAMA_KEEP_ALIVE_S)
     if name == "bedrock" and "nova" in (model or ""):

@@ -68,7 +68,9 @@ PROVIDERS = {
 }
 """Targets as genai-prices calls them. Crusoe, DeepInfra and DashScope it does not know."""
 
-OWN_MACHINES = frozenset({"dynamo", "llamacpp", "lmstudio", "mlx", "ollama", "practice", "sglang", "vllm"})
+OWN_MACHINES = frozenset(
+    {"dynamo", "llamacpp", "lmdeploy", "lmstudio", "mlx", "ollama", "practice", "sglang", "tensorrt-llm", "tgi", "vllm"}
+)
 """Targets that nobody sends a bill for by the token."""
 
 _BY_MODEL_NAME = (

@@ -129,7 +129,8 @@ def _lines(result: ProbeResult) -> Iterator[Line]:
         dated = f", {result.rule_date}" if result.rule_date else ""
         yield Line("expectation", f"documented: {result.rule_set}{dated}; {result.rule_source}")
     elif result.rule_source:
-        yield Line("expectation", f"no cache rule is documented; {result.rule_source}, {result.rule_date}")
+        dated = f", {result.rule_date}" if result.rule_date else ""
+        yield Line("expectation", f"no cache rule is documented; {result.rule_source}{dated}")
     for line in common_lines(Expectation(), result.measurement, result.cost_usd, result.warnings):
         if line.kind != "expectation":
             yield line
