@@ -31,7 +31,7 @@ _IN_BOX = re.compile(r"(?<=\[)[xX~/>-](?=\])")
 _DIGIT = re.compile(r"\d")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SLASH = written_signs("\\")
-_ESCAPE = re.compile(r"\\([\"\\/bfnrtu])")
+_ESCAPE = re.compile(r"\\(?:([\"\\/bfnrt])|u([0-9a-fA-F]{4}))")
 _GIT_WORDS = re.compile(
     r"On branch|HEAD detached|Your branch|Changes(?= \S)|Untracked|nothing to commit"
     r"|\s*(?:modified|new file|deleted|renamed)(?=:)|[ MADRCU?!]{2}(?= \S)"
@@ -57,8 +57,11 @@ class Span(NamedTuple):
     """A time to the second: where it changes it is likely that of the request, so what names it is told to do so."""
 
 
-def kept_words(line: str, tag: Callable[[str], str], name: Callable[[str], str]) -> Iterator[Span]:
-    """Words of protocols in a line, and the names of tags."""
+def kept_words(
+    line: str, tag: Callable[[str], str], name: Callable[[str], str], code: Callable[[str], str]
+) -> Iterator[Span]:
+    """Words of protocols in a line, the names of tags and headers, and characters written as escapes; the chunks of
+    these three are asked for."""
     if "<" in line or "[" in line or "◁" in line:
         yield from (Span(*one.span(), f"k{one[0]};") for one in _MARKS.finditer(line) if _can_be_kept(one[0]))
         yield from (Span(*one.span(), f"k{one[0]};") for one in _IN_BOX.finditer(line))
@@ -67,7 +70,9 @@ def kept_words(line: str, tag: Callable[[str], str], name: Callable[[str], str])
             yield Span(*one.span(), slash + tag(one[0].removeprefix("/")))
     if "\\" in line:
         for one in _ESCAPE.finditer(line):
-            yield Span(*one.span(), _SLASH + (f"k{one[1]};" if one[1].isalpha() else written_signs(one[1])))
+            letter = one[1] or "u"
+            written = f"k{letter};" if letter.isalpha() else written_signs(letter)
+            yield Span(*one.span(), _SLASH + written + (code(one[2]) if one[2] else ""))
     if (git := _GIT_WORDS.match(line)) is not None and git[0].strip():
         yield Span(git.start() + len(git[0]) - len(git[0].lstrip()), git.end(), f"k{git[0].lstrip()};")
     passage = _PASSAGE.match(line)

@@ -66,7 +66,7 @@ class TextHasher:
         if not line:
             return
         found = sorted(
-            [*kept_words(line, self._tag, self._name), *self._values.moments(line)],
+            [*kept_words(line, self._tag, self._name, self._code), *self._values.moments(line)],
             key=lambda one: (one.start, -one.end),
         )
         start = 0
@@ -151,6 +151,10 @@ class TextHasher:
         while not fields[-1]:
             fields.pop()
         return ".".join(fields) + ";"
+
+    def _code(self, code: str) -> str:
+        """Four hexadecimal digits, as those of a character."""
+        return f"i4.{self._values.hash(code)}.x;"
 
     def _name(self, name: str) -> str:
         """Of a header; without cues, which would be words of their own."""

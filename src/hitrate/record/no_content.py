@@ -60,7 +60,7 @@ class ContentHasher:
             exchange,
             path=self._path(exchange.path),
             request_headers={
-                name: self._header(name, value)
+                name: self.hash_header(name, value)
                 for name, value in exchange.request_headers.items()
                 if name != "content-encoding"
             },
@@ -162,7 +162,7 @@ class ContentHasher:
         )
         return b'{"user_id":' + named + b"".join(others) + b"}"
 
-    def _header(self, name: str, value: str) -> str:
+    def hash_header(self, name: str, value: str) -> str:
         return value if name in _KEPT_HEADERS or name.startswith("x-hitrate-") else self._texts.hashed(value)
 
     def _path(self, path: str) -> str:

@@ -212,6 +212,8 @@ def _made_up(length: int, seed: str, kind: str) -> str:
         return _digits(seed, length)
     elif kind == "h":
         return ("a1" + hexadecimal)[:length]
+    elif kind == "x":  # of a character in no script that matters
+        return "a" + hexadecimal[: length - 1]
     elif kind == "v":
         return hexadecimal[: length - 1] + str(ord(hexadecimal[-1]) % 10)
     else:  # letters and digits in turns: random characters in any length from six
