@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hitrate.core import results
-from hitrate.core.model import Call, Reply, Timing, Usage
+from hitrate.core.model import Call, Happening, Reply, Timing, Usage
 from hitrate.errors import UsageError
 from hitrate.logs.store import Store, StoreUnavailable, default_path
 
@@ -99,8 +99,10 @@ replies = st.builds(
     model=st.none() | texts,
     response_id=st.none() | texts,
     token_ids=st.none() | st.lists(st.integers(0, 9), max_size=3).map(tuple),
+    slot=st.none() | st.integers(0, 9),
     server_timings=st.none() | objects,
 )
+happenings = st.builds(Happening, kind=texts, detail=texts, at=seconds)
 request_bodies = st.builds(
     lambda value, indent, ascii: json.dumps(value, indent=indent, ensure_ascii=ascii).encode("utf-8", "surrogatepass"),
     st.fixed_dictionaries(
@@ -128,6 +130,9 @@ calls = st.builds(
     waits=st.lists(st.floats(allow_nan=False), max_size=2).map(tuple),
     error=st.none() | texts,
     raw_usage=st.none() | objects,
+    happenings=st.lists(happenings, max_size=2).map(tuple),
+    line=counts,
+    diagnosis=st.none() | objects,
 )
 
 

@@ -1,4 +1,4 @@
-"""One reply on every wire: "Good day.", 40 prompt tokens of which 32 were cached, 2 output tokens. In pieces as sent."""
+"""One reply on every wire: "Good day.", 40 prompt tokens, 32 of them cached, 2 output tokens. In pieces as sent."""
 
 from __future__ import annotations
 

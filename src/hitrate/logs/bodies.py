@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +13,11 @@ SHORTEST_PART = 64
 LONGEST_PART = 16 << 10
 """Bytes above which a value is cut into blocks, so that a text that grows at its end shares what it had before."""
 BLOCK_BYTES = 4 << 10
+
+SHORTEST_TEXT = 256
+"""Bytes of a string in what a model said, from which it is worth a piece of its own."""
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 Value = list[bytes]
 """A value to be stored once: its bytes, in blocks where it is long."""
@@ -51,7 +57,30 @@ def split_body(body: bytes) -> list[Piece]:
             pieces += [body[position:start], *found]
             position = start + len(raw)
     pieces.append(body[position:])
-    return [piece for piece in pieces if piece]
+    return _merged(pieces)
+
+
+def cut_at_texts(value: bytes) -> list[bytes]:
+    """The bytes around strings of JSON that are long, and those strings, in turn; the value alone where none is."""
+    pieces = []
+    position = 0
+    for found in _STRING.finditer(value):
+        start, end = found.span()
+        if end - start >= SHORTEST_TEXT:
+            pieces += [value[position:start], value[start:end]]
+            position = end
+    return [*pieces, value[position:]]
+
+
+def _merged(pieces: list[Piece]) -> list[Piece]:
+    """Bytes that follow on bytes, as one piece."""
+    found: list[Piece] = []
+    for piece in pieces:
+        if found and isinstance(piece, bytes) and isinstance(last := found[-1], bytes):
+            found[-1] = last + piece
+        elif piece:
+            found.append(piece)
+    return found
 
 
 def blocks_of(value: bytes) -> Value:

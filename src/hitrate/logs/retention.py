@@ -1,30 +1,30 @@
-"""What leaves the store: the oldest calls of recordings, and parts that no call uses. Also whether all of it is whole.
+"""What leaves the store: the oldest calls of recordings, and pieces that nothing uses.
 
 Calls go in small transactions, so that who records meanwhile never waits long.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 
 import msgspec
 
 from hitrate.logs.database import Database
 from hitrate.logs.recipes import decode_recipe, ids_in
+from hitrate.logs.rows import RECIPES
 
 _CALLS_AT_ONCE = 200
-_PARTS_AT_ONCE = 2000
+_PIECES_AT_ONCE = 2000
 _PAGES_AT_ONCE = 2000
 _ROOM = 0.9
 """Of the size allowed, that is left filled: so the next call does not make the limit be looked at again."""
 
 
 class Retired(msgspec.Struct, frozen=True):
-    """`runs` is how many calls each recording lost."""
+    """`runs` is how many calls each recording lost, `pieces` how many parts and texts went with them."""
 
     runs: dict[str, int]
-    parts: int
+    pieces: int
     bytes_before: int
     bytes_after: int
 
@@ -36,18 +36,18 @@ class Retired(msgspec.Struct, frozen=True):
 def retire(database: Database, *, older_than: float | None, max_bytes: int | None) -> Retired:
     before = used_bytes(database)
     runs: dict[str, int] = {}
-    parts = 0
+    pieces = 0
     if older_than is not None and _retire_older(database, older_than, runs):
-        parts += sweep(database)
+        pieces += sweep(database)
     if max_bytes is not None:
         while (used := used_bytes(database)) > max_bytes:
             share = 1 - _ROOM * max_bytes / used
             if not _retire_oldest(database, share, runs):
                 break
-            parts += sweep(database)
+            pieces += sweep(database)
     if runs:
         give_back(database)
-    return Retired(runs, parts, before, used_bytes(database))
+    return Retired(runs, pieces, before, used_bytes(database))
 
 
 def used_bytes(database: Database) -> int:
@@ -59,24 +59,26 @@ def used_bytes(database: Database) -> int:
 
 
 def sweep(database: Database) -> int:
-    """Remove the parts that no call uses; how many."""
-    marks = _Marks(database)
-    marks.take_new_calls()
-    (last,) = database.read("SELECT coalesce(max(id), 0) FROM parts")[0]
+    """Remove the pieces that nothing uses; how many."""
+    used = _Used(database)
+    used.take_new()
+    removed = _remove_unused(database, "parts", used, used.parts)
+    used.take_cut_parts()
+    return removed + _remove_unused(database, "texts", used, used.texts)
+
+
+def _remove_unused(database: Database, table: str, used: _Used, marks: _Marks) -> int:
+    (last,) = database.read(f"SELECT coalesce(max(id), 0) FROM {table}")[0]
     removed = 0
-    for start in range(0, last + 1, _PARTS_AT_ONCE):
-        ids = [
-            row[0]
-            for row in database.read(
-                "SELECT id FROM parts WHERE id BETWEEN ? AND ?", (start, start + _PARTS_AT_ONCE - 1)
-            )
-        ]
-        if all(marks.has(part) for part in ids):
+    for start in range(0, last + 1, _PIECES_AT_ONCE):
+        span = (start, start + _PIECES_AT_ONCE - 1)
+        ids = [row[0] for row in database.read(f"SELECT id FROM {table} WHERE id BETWEEN ? AND ?", span)]
+        if all(marks.has(piece) for piece in ids):
             continue
         with database.transaction() as connection:
-            marks.take_new_calls()  # those that came since: they may use an old part again
-            unused = [(part,) for part in ids if not marks.has(part)]
-            connection.executemany("DELETE FROM parts WHERE id = ?", unused)
+            used.take_new()  # what came since may use an old piece again
+            unused = [(piece,) for piece in ids if not marks.has(piece)]
+            connection.executemany(f"DELETE FROM {table} WHERE id = ?", unused)
             connection.execute("UPDATE sweeps SET count = count + 1")
         removed += len(unused)
     return removed
@@ -97,58 +99,54 @@ def give_back(database: Database) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def check_integrity(database: Database) -> list[str]:
-    problems = [row[0] for row in database.read("PRAGMA integrity_check(20)") if row[0] != "ok"]
-    known: set[int] = set()
-    last = 0
-    while found := database.read("SELECT id, sha256, bytes FROM parts WHERE id > ? ORDER BY id LIMIT 500", (last,)):
-        for row in found:
-            last = row["id"]
-            known.add(last)
-            if hashlib.sha256(row["bytes"]).digest() != row["sha256"]:
-                problems.append(f"part {last} is not what its hash says")
-    last = 0
-    while found := database.read(
-        "SELECT id, run, position, body FROM calls WHERE id > ? ORDER BY id LIMIT 500", (last,)
-    ):
-        for row in found:
-            last = row["id"]
-            place = f"call {row['position']} of run {row['run']}"
-            try:
-                missing = sorted({part for part in ids_in(decode_recipe(row["body"])) if part not in known})
-            except (msgspec.MsgspecError, TypeError) as error:
-                problems.append(f"{place}: its body is no recipe ({error})")
-                continue
-            if missing:
-                problems.append(f"{place} needs part {missing[0]}, which is not there")
-    return problems
+class _Used:
+    """The pieces that calls are made of, and the texts that parts are made of. Ids grow and are never used again, so
+    what is new is behind what was seen last."""
+
+    def __init__(self, database: Database) -> None:
+        self.parts = _Marks()
+        self.texts = _Marks()
+        self._database = database
+        self._last_call = self._last_part = 0
+        self._with_cut_parts = False
+
+    def take_new(self) -> None:
+        query = f"SELECT id, body, {', '.join(RECIPES)} FROM calls WHERE id > ? ORDER BY id LIMIT 500"
+        while found := self._database.read(query, (self._last_call,)):
+            for row in found:
+                self._last_call = row["id"]
+                self.parts.take(row["body"])
+                for name in RECIPES:
+                    if row[name] is not None and row[name].startswith("["):
+                        self.texts.take(row[name])
+        if self._with_cut_parts:
+            self.take_cut_parts()
+
+    def take_cut_parts(self) -> None:
+        """Once those that nothing uses are removed."""
+        self._with_cut_parts = True
+        query = "SELECT id, bytes FROM parts WHERE id > ? AND cut = 1 ORDER BY id LIMIT 500"
+        while found := self._database.read(query, (self._last_part,)):
+            for row in found:
+                self._last_part = row["id"]
+                self.texts.take(row["bytes"])
 
 
 class _Marks:
-    """The parts that calls use, a bit each."""
+    """A set of ids, a bit each."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self) -> None:
         self._bits = bytearray()
-        self._last = 0
 
-    def take_new_calls(self) -> None:
-        while found := self._database.read(
-            "SELECT id, body FROM calls WHERE id > ? ORDER BY id LIMIT 500", (self._last,)
-        ):
-            for row in found:
-                self._last = row["id"]
-                self._take(row["body"])
-
-    def has(self, part: int) -> bool:
-        return part >> 3 < len(self._bits) and bool(self._bits[part >> 3] & (1 << (part & 7)))
-
-    def _take(self, recipe: str) -> None:
+    def take(self, recipe: str | bytes) -> None:
         bits = self._bits
-        for part in ids_in(decode_recipe(recipe)):
-            if part >> 3 >= len(bits):
-                bits.extend(bytes((part >> 3) + 1 - len(bits)))
-            bits[part >> 3] |= 1 << (part & 7)
+        for piece in ids_in(decode_recipe(recipe)):
+            if piece >> 3 >= len(bits):
+                bits.extend(bytes((piece >> 3) + 1 - len(bits)))
+            bits[piece >> 3] |= 1 << (piece & 7)
+
+    def has(self, piece: int) -> bool:
+        return piece >> 3 < len(self._bits) and bool(self._bits[piece >> 3] & (1 << (piece & 7)))
 
 
 def _retire_older(database: Database, older_than: float, runs: dict[str, int]) -> int:

@@ -26,16 +26,18 @@ NAMES = (
     *_COUNTS,
     "cached_source",
     *_TIMING,
-    "headers",
     "response_headers",
-    "sources",
     "waits",
     "happenings",
     "diagnosis",
     "raw_usage",
+    "headers",
+    "sources",
     "reply",
 )
-"""Every column of a call but `id`, `run`, `position` and `body`."""
+"""Every column of a call but `id`, `run`, `position` and `body`; the last three can be recipes of the JSON."""
+
+RECIPES = ("headers", "sources", "reply")
 
 _plain_of = attrgetter(*_PLAIN)
 _usage_of = attrgetter(*_COUNTS, "cached_source")
@@ -49,13 +51,13 @@ def from_call(call: Call) -> list[Any]:
         *_plain_of(call),
         *_usage_of(call.usage),
         *(_NO_TIMING if call.timing is None else _timing_of(call.timing)),
-        json_text(call.headers),
         json_text(call.response_headers),
-        json_text(call.usage.sources),
         json_text(call.waits),
         json_text(call.happenings) if call.happenings else None,
         None if call.diagnosis is None else json_text(call.diagnosis),
         None if call.raw_usage is None else json_text(call.raw_usage),
+        json_text(call.headers),
+        json_text(call.usage.sources),
         None if call.reply is None else json_text(_reply_members(call.reply)),
     ]
     for index, value in enumerate(values):
@@ -67,7 +69,8 @@ def from_call(call: Call) -> list[Any]:
     return values
 
 
-def to_call(row: sqlite3.Row, body: bytes) -> Call:
+def to_call(row: sqlite3.Row, body: bytes, headers: str | None, sources: str | None, reply: str | None) -> Call:
+    """What the recipes in the row make is given: the body, and the JSON of the others."""
     usage = {name: _integer(row[name]) for name in _COUNTS}
     texts: dict[str, Any] = {name: text(row[name]) for name in _TEXTS}
     happenings = () if row["happenings"] is None else json.loads(row["happenings"])
@@ -78,15 +81,15 @@ def to_call(row: sqlite3.Row, body: bytes) -> Call:
         status=_integer(row["status"]),
         error=text_or_none(row["error"]),
         line=_integer(row["line"]),
-        usage=Usage(**usage, cached_source=text(row["cached_source"]), sources=json.loads(row["sources"])),
+        usage=Usage(**usage, cached_source=text(row["cached_source"]), sources=json.loads(sources or "{}")),
         timing=None if row["at"] is None else Timing(**{name: row[name] for name in _TIMING}),
-        headers=json.loads(row["headers"]),
+        headers=json.loads(headers or "{}"),
         response_headers=json.loads(row["response_headers"]),
         waits=tuple(json.loads(row["waits"])),
         happenings=tuple(Happening(**happening) for happening in happenings),
         diagnosis=None if row["diagnosis"] is None else json.loads(row["diagnosis"]),
         raw_usage=None if row["raw_usage"] is None else json.loads(row["raw_usage"]),
-        reply=None if row["reply"] is None else _reply(json.loads(row["reply"])),
+        reply=None if reply is None else _reply(json.loads(reply)),
         **texts,
     )
 

@@ -20,10 +20,10 @@ from hitrate.core.probe_results import ProbeResult
 from hitrate.core.results import SCHEMA_VERSION, BenchResult, TestResult
 from hitrate.core.secret_headers import SECRET_HEADERS
 from hitrate.errors import UsageError
-from hitrate.logs import recordings, retention, rows
+from hitrate.logs import integrity, recordings, retention, rows
 from hitrate.logs.database import Database, StoreUnavailable, default_path
 from hitrate.logs.parts import PartReader
-from hitrate.logs.recipes import Recipes
+from hitrate.logs.recipe_maker import Recipes
 from hitrate.logs.recordings import JournalPosition, Recording
 
 __all__ = ["RESULT_TYPES", "RunList", "RunResult", "RunSummary", "Store", "StoreUnavailable", "default_path"]
@@ -131,6 +131,7 @@ class Store:
                 for call, columns in zip(calls, values, strict=True):
                     position += 1
                     body = self._recipes.recipe_of(connection, call.body)
+                    columns[-3:] = self._recipes.of_json(connection, *columns[-3:])
                     connection.execute(_INSERT_CALL, (run_id, position, *columns, body))
                 if journal is not None:
                     recordings.advance(connection, run_id, journal)
@@ -198,7 +199,15 @@ class Store:
         ):
             for row in found:
                 after = row["position"]
-                yield after, rows.to_call(row, parts.body_of(row["body"]))
+                try:
+                    call = rows.to_call(
+                        row, parts.body_of(row["body"]), *(parts.json_of(row[name]) for name in rows.RECIPES)
+                    )
+                except KeyError:
+                    if self._database.read("SELECT 1 FROM calls WHERE id = ?", (row["id"],)):
+                        raise _damaged(self.path, full_id, after) from None
+                    continue  # removed since it was read
+                yield after, call
 
     def recording(self, run_id: str) -> Recording | None:
         """What is known of a recording beside its calls; None for any other run."""
@@ -224,7 +233,7 @@ class Store:
     def check_integrity(self) -> list[str]:
         """What is wrong with the file, one line each: damage that SQLite finds, parts that are missing or whose bytes
         are not what their hash says, calls that cannot be read."""
-        return retention.check_integrity(self._database)
+        return integrity.check_integrity(self._database)
 
     def find(self, run_id: str) -> str:
         """The one id that is or starts with `run_id`. UsageError names the nearest or the last ids."""
@@ -240,6 +249,10 @@ class Store:
             raise UsageError(f"no run {run_id!r}: no run is stored in {self.path}")
         near = difflib.get_close_matches(run_id, ids, n=3)
         raise UsageError(f"no run {run_id!r}: {'nearest' if near else 'last'} are {', '.join(near or ids[:3])}")
+
+
+def _damaged(path: Path, run_id: str, position: int) -> StoreUnavailable:
+    return StoreUnavailable(f"call {position} of run {run_id} cannot be read: parts of it are missing in {path}")
 
 
 _LAST_POSITION = """

@@ -15,7 +15,24 @@ CREATE TABLE recordings (
     retired_until    REAL                         -- Unix time of the newest of them
 );
 
--- How often parts that no call uses were removed; whoever remembers ids of parts forgets them when this changes.
+-- Pieces as before, which are now never given the id of a removed one; and those of a part that repeats what a model
+-- said, which the reply of an earlier call is made of as well.
+CREATE TABLE new_parts (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    sha256 BLOB NOT NULL UNIQUE,         -- of `bytes`; where `cut` is 1, of `bytes` and a zero byte
+    bytes  BLOB NOT NULL,
+    cut    INTEGER NOT NULL DEFAULT 0    -- 1: `bytes` is JSON as in calls.body, of texts.id
+);
+INSERT INTO new_parts (id, sha256, bytes) SELECT id, sha256, bytes FROM parts;
+DROP TABLE parts;
+ALTER TABLE new_parts RENAME TO parts;
+CREATE TABLE texts (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    sha256 BLOB NOT NULL UNIQUE,         -- of `bytes`
+    bytes  BLOB NOT NULL                 -- a string of JSON with its quotes, or JSON that many calls have alike
+);
+
+-- How often pieces that nothing uses were removed; whoever remembers their ids forgets them when this changes.
 CREATE TABLE sweeps (count INTEGER NOT NULL);
 INSERT INTO sweeps VALUES (0);
 
@@ -40,7 +57,7 @@ CREATE TABLE new_calls (
     output_tokens     INTEGER,
     reasoning_tokens  INTEGER,
     cached_source     TEXT NOT NULL,      -- JSON path the cached tokens were read from, "null" or "absent"
-    sources           TEXT NOT NULL DEFAULT '{}',  -- JSON object: column name to JSON paths
+    sources           TEXT NOT NULL,      -- column name to JSON paths: JSON object or, if long, an array as in `reply`
     at                REAL,               -- Unix time the request was written; NULL when the call has no timing
     sent_at_s         REAL,               -- the same moment on the run's monotonic clock
     connect_s         REAL,
@@ -51,15 +68,17 @@ CREATE TABLE new_calls (
     total_s           REAL,
     first_read_tokens INTEGER,            -- above 1: the TTFT is an upper bound
     line              INTEGER,            -- of the log it was read from, from 1
-    headers           TEXT NOT NULL,      -- JSON object
+    headers           TEXT NOT NULL,      -- JSON object or, if long, an array as in `reply`
     response_headers  TEXT NOT NULL,      -- JSON object
     waits             TEXT NOT NULL,      -- JSON array of seconds
     happenings        TEXT,               -- JSON array of {kind, detail, at}; NULL for none
     diagnosis         TEXT,               -- JSON: what the vendor says of a missed cache
     raw_usage         TEXT,               -- JSON as the engine sent it
-    reply             TEXT,               -- JSON; "text", "reasoning", "tool_calls" are left out where "message" has them
-    body              TEXT NOT NULL       -- JSON array: an integer is a parts.id, a string the bytes between parts,
-                                          -- an array a separator and the parts (or arrays of parts) it stands between
+    reply             TEXT,               -- JSON object, where "text", "reasoning" and "tool_calls" are left out if
+                                          -- "message" has them; with long strings in it an array as in `body`, of texts.id
+    body              TEXT NOT NULL       -- JSON array: an integer is a parts.id, a string is bytes as they stand, an
+                                          -- array is bytes and the parts (or arrays of parts) that they stand between,
+                                          -- where -2 stands for the two ids after the one before
 );
 INSERT INTO new_calls (
     run, position, session, turn, label, target, dialect, model, status, error, prompt_tokens, cached_tokens,
