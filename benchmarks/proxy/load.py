@@ -23,7 +23,8 @@ def request_to(url: str) -> bytes:
     parts = urlsplit(url)
     members = {"model": "reference", "stream": True, "stream_options": {"include_usage": True}}
     body = {**members, "messages": [{"role": "user", "content": ""}]}
-    body["messages"][0]["content"] = "x" * (BODY_BYTES - len(json.dumps(body)))
+    text = " ".join(f"word{number * 7919 % 1009}" for number in range(BODY_BYTES))
+    body["messages"][0]["content"] = text[: BODY_BYTES - len(json.dumps(body))]
     data = json.dumps(body).encode()
     head = f"POST {parts.path}/chat/completions HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept: text/event-stream\r\n"
     head += "Authorization: Bearer sk-benchmark-0123456789\r\nContent-Type: application/json\r\n"

@@ -1,9 +1,9 @@
 """What carrying and recording a request costs, beside other proxies in the same run.
 
-    python benchmarks/proxy/run.py [--json] [--check] [--requests 2000] [--rss-requests 100000] [--litellm PYTHON]
+    python benchmarks/proxy/run.py [--json] [--check] [--requests 2000] [--memory-requests 100000] [--litellm PYTHON]
 
 A request has 12 KB and is answered by a stream of 36 chunks. CPU is user and system time of a proxy and its children,
-which hardly depends on what else the machine does. Memory is the resident set of both. `--litellm` is the interpreter
+which depends little on what else the machine does. `--litellm` is the interpreter
 of an environment of its own with `litellm[proxy]` (about 580 MB).
 """
 
@@ -28,9 +28,8 @@ from statistics import median, quantiles
 
 HERE = Path(__file__).resolve().parent
 TICKS = os.sysconf("SC_CLK_TCK")
-PAGE = os.sysconf("SC_PAGE_SIZE")
 RECORDING, PLAIN, AIOHTTP, LITELLM = "hitrate", "hitrate --no-record", "aiohttp", "LiteLLM"
-BARS = {"cpu_ms": 1.0, "added_p50_ms": 1.0, "rss_mb": 60.0}
+BARS = {"cpu_ms": 1.0, "added_p50_ms": 1.0, "memory_mb": 60.0}
 LEAST_TIMES_LITELLM = 10.0
 
 
@@ -57,8 +56,14 @@ def cpu_s(pid: int) -> float:
     return total / TICKS
 
 
-def rss_mb(pid: int) -> float:
-    return sum(int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in tree(pid)) * PAGE / 1e6
+def memory_mb(pid: int) -> float:
+    """Of all processes together: pages that several of them share count once (the proportional set size)."""
+    total = 0
+    for one in tree(pid):
+        for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                total += int(line.split()[1])
+    return total * 1024 / 1e6
 
 
 @contextmanager
@@ -164,13 +169,13 @@ def measure(arguments: argparse.Namespace) -> list[dict]:
                 load(16, 300, url)
                 row["paced_cpu_ms"] = (cpu_s(pid) - before) / 300 * 1e3
             if row["proxy"] in proxies:
-                row["rss_mb"] = rss_mb(proxies[row["proxy"]][0])
-        if arguments.rss_requests:
-            print(f"carrying {arguments.rss_requests} requests", file=sys.stderr)
+                row["memory_mb"] = memory_mb(proxies[row["proxy"]][0])
+        if arguments.memory_requests:
+            print(f"carrying {arguments.memory_requests} requests", file=sys.stderr)
             pid, url = proxies[RECORDING]
-            load(16, arguments.rss_requests, url)
-            rows[1]["rss_mb"] = rss_mb(pid)
-            rows[1]["rss_after_requests"] = arguments.rss_requests + 2 * arguments.requests
+            load(16, arguments.memory_requests, url)
+            rows[1]["memory_mb"] = memory_mb(pid)
+            rows[1]["memory_after_requests"] = arguments.memory_requests + 2 * arguments.requests
     return rows
 
 
@@ -218,7 +223,7 @@ COLUMNS = {
     "ttft_p99_ms": "p99",
     "added_p50_ms": "added p50",
     "requests_per_s": "requests/s",
-    "rss_mb": "RSS MB",
+    "memory_mb": "memory MB",
 }
 
 
@@ -233,7 +238,7 @@ def table(rows: list[dict]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=2000)
-    parser.add_argument("--rss-requests", type=int, default=0, help="carry so many more before memory is looked at")
+    parser.add_argument("--memory-requests", type=int, default=0, help="carry so many more before memory is looked at")
     parser.add_argument("--litellm", metavar="PYTHON")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true")

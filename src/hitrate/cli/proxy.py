@@ -78,7 +78,7 @@ class Size(click.ParamType):
     default="32MB",
     show_default=True,
     metavar="SIZE",
-    help="Keep at most so much of the bodies of one exchange; all of it is passed on.",
+    help="Keep at most so much of a request or an answer; all of it is passed on.",
 )
 @click.option("--store", "store", type=click.Path(path_type=Path), metavar="FILE", help="Store to record into.")
 @click.option("--no-content", is_flag=True, help="Record keyed hashes and lengths in place of what was said.")

@@ -134,7 +134,7 @@ def test_fifty_megabytes_each_way(run):
             exchange = rig.sink.exchanges[0]
             kept = len(exchange.request_body) + len(exchange.response_body)
             assert kept + exchange.left_out == 2 * len(body)
-            assert kept == 32 * 1024 * 1024
+            assert kept == 2 * 32 * 1024 * 1024
 
     run(main())
 

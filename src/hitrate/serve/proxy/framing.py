@@ -12,8 +12,8 @@ from typing import Protocol
 
 from hitrate.serve.proxy.heads import Malformed, RequestHead, ResponseHead
 
-Keep = Callable[[bytes], None]
-"""Takes the next bytes of the body, transfer coding removed."""
+Keep = Callable[[bytes], object]
+"""Takes the next bytes of the body, transfer coding removed (`list.append`)."""
 
 LONGEST_LINE_BYTES = 64 * 1024
 """Of a chunk's size with its extensions, or of one trailer."""
@@ -73,59 +73,67 @@ class UntilClose:
 class Chunked:
     """Chunks with their extensions, and trailers."""
 
-    __slots__ = ("_left", "_line", "_read_line", "complete")
+    __slots__ = ("_expects", "_left", "_line", "complete")
     until_close = False
 
     def __init__(self) -> None:
         self.complete = False
+        self._expects = _SIZE
         self._left = 0
         self._line = b""
-        self._read_line = self._size
 
     def feed(self, data: bytes, keep: Keep | None) -> int:
         at, length = 0, len(data)
         while at < length and not self.complete:
-            if self._left:
-                end = at + self._left
-                if keep is not None:
-                    keep(data[at:end])
-                if end > length:
-                    self._left = end - length
-                    return length
-                self._left = 0
-                at = end
-                continue
-            end = data.find(b"\n", at) + 1
-            line = data[at:end] if end else data[at:]
-            if self._line:
-                line = self._line + line
-                self._line = b""
-            if not end:
-                if len(line) > LONGEST_LINE_BYTES:
-                    raise Malformed("a chunk's size or a trailer without an end")
-                self._line = line
-                return length
-            at = end
-            self._read_line(line)
+            if self._expects is _SIZE and not self._line and (whole := _SIZE_LINE.match(data, at)) is not None:
+                # Most chunks come whole: a shortcut, not another rule.
+                start = whole.end()
+                end = start + int(whole[1], 16)
+                if start < end and data[end : end + 2] == b"\r\n":
+                    if keep is not None:
+                        keep(data[start:end])
+                    at = end + 2
+                    continue
+            at = self._feed_data(data, at, keep) if self._left else self._feed_line(data, at)
         return at
 
-    def _size(self, line: bytes) -> None:
-        match = _SIZE_LINE.fullmatch(line)
-        if match is None:
-            raise Malformed(f"no chunk begins with {line[:40]!r}")
-        self._left = int(match[1], 16)
-        self._read_line = self._after_data if self._left else self._trailer
+    def _feed_data(self, data: bytes, at: int, keep: Keep | None) -> int:
+        """Where the bytes of the chunk end, as far as they are here."""
+        end = min(at + self._left, len(data))
+        if keep is not None:
+            keep(data[at:end])
+        self._left -= end - at
+        return end
 
-    def _after_data(self, line: bytes) -> None:
-        if line != b"\r\n":
-            raise Malformed("a chunk is longer than it says")
-        self._read_line = self._size
-
-    def _trailer(self, line: bytes) -> None:
-        if line == b"\r\n":
-            self.complete = True
+    def _feed_line(self, data: bytes, at: int) -> int:
+        """Where the line ends, as far as it is here."""
+        end = data.find(b"\n", at) + 1 or len(data)
+        line = self._line + data[at:end]
+        if not line.endswith(b"\n"):
+            if len(line) > LONGEST_LINE_BYTES:
+                raise Malformed("a chunk's size or a trailer without an end")
+            self._line = line
+            return end
+        self._line = b""
+        if self._expects is _SIZE:
+            match = _SIZE_LINE.fullmatch(line)
+            if match is None:
+                raise Malformed(f"no chunk begins with {line[:40]!r}")
+            self._left = int(match[1], 16)
+            self._expects = _END_OF_DATA if self._left else _TRAILER
+        elif self._expects is _END_OF_DATA:
+            if line != b"\r\n":
+                raise Malformed("a chunk is longer than it says")
+            self._expects = _SIZE
         elif not line.endswith(b"\r\n"):
             raise Malformed("a trailer ends without a carriage return")
+        else:
+            self.complete = line == b"\r\n"
+        return end
+
+
+_SIZE, _END_OF_DATA, _TRAILER = "size", "end of data", "trailer"
+"""The line that a chunked body has to go on with."""
 
 
 def request_framing(head: RequestHead) -> Framing:

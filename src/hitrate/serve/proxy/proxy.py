@@ -29,7 +29,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     idle_timeout_s: float = 1800.0
     """An exchange in which nothing moves for so long is given up, and a connection without one closed."""
     max_body_kept: int = 32 * 1024 * 1024
-    """Bytes kept of the bodies of one exchange."""
+    """Bytes kept of each body of an exchange."""
 
 
 class Proxy:

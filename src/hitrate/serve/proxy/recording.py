@@ -7,6 +7,7 @@ from time import perf_counter_ns, time
 
 from hitrate.core.headers import kept_request_headers, kept_response_headers
 from hitrate.record.exchange import End, Exchange
+from hitrate.serve.proxy.framing import Keep
 from hitrate.serve.proxy.heads import TOKEN_HEADER, Head, RequestHead, ResponseHead
 from hitrate.serve.proxy.masking import Secrets, mask_query
 
@@ -14,16 +15,13 @@ _TOKEN_HEADER = TOKEN_HEADER.decode()
 
 
 class Recording:
-    """Takes the bytes of both bodies without their transfer coding, up to `limit` for both together."""
+    """Takes the bytes of both bodies without their transfer coding, up to `limit` of each."""
 
     __slots__ = (
         "_head",
         "_headers_ns",
-        "_left",
-        "_left_out",
         "_request",
         "_response",
-        "_response_bytes",
         "_response_head",
         "_secrets",
         "_stamps",
@@ -42,22 +40,26 @@ class Recording:
         self._upstream = upstream
         self._head = head
         self._target = target
-        self._left = limit
-        self._left_out = 0
-        self._request: list[bytes] = []
-        self._response: list[bytes] = []
-        self._response_bytes = 0
+        self._request = _Kept(limit)
+        self._response = _Kept(limit)
         self._response_head: ResponseHead | None = None
         self._headers_ns: int | None = None
         self._stamps: list[tuple[int, int]] = []
         self._secrets = Secrets(head, further_secrets)
 
-    def keep_request(self, data: bytes) -> None:
-        self._keep(self._request, data)
+    @property
+    def keep_request(self) -> Keep:
+        """Takes bytes of the request's body; `counted` has to follow."""
+        return self._request.pieces.append
 
-    def keep_response(self, data: bytes) -> None:
-        self._response_bytes += len(data)
-        self._keep(self._response, data)
+    @property
+    def keep_response(self) -> Keep:
+        """Takes bytes of the response's body; `read` has to follow."""
+        return self._response.pieces.append
+
+    def counted(self) -> None:
+        """A read of the request has been fed."""
+        self._request.count()
 
     def response_head(self, head: ResponseHead, stamp_ns: int) -> None:
         self._response_head = head
@@ -65,8 +67,8 @@ class Recording:
 
     def read(self, stamp_ns: int) -> None:
         """A read of the response has been fed."""
-        if self._response_bytes > (self._stamps[-1][0] if self._stamps else 0):
-            self._stamps.append((self._response_bytes, stamp_ns))
+        if self._response.count():
+            self._stamps.append((self._response.total, stamp_ns))
 
     def exchange(self, end: End, error: str | None, ended_ns: int) -> Exchange:
         """Call it once, when the exchange is over: at `ended_ns`."""
@@ -78,6 +80,9 @@ class Recording:
         request_headers, request_body, _ = self._kept(self._head, kept_request_headers, self._request)
         response_headers, response_body, place = self._kept(head, kept_response_headers, self._response)
         mask = self._secrets.mask
+        reads = [(so_far, max(stamp_ns - sent_ns, 0)) for so_far, stamp_ns in self._stamps]
+        if place is not None:
+            reads = [(place(so_far), moment) for so_far, moment in reads]
         return Exchange(
             upstream=self._upstream,
             method=self._head.method.decode("latin-1"),
@@ -90,26 +95,18 @@ class Recording:
             status=None if head is None else head.status,
             response_headers=response_headers,
             response_body=response_body,
-            reads=tuple([(place(so_far), max(stamp_ns - sent_ns, 0)) for so_far, stamp_ns in self._stamps]),
+            reads=tuple(reads),
             headers_ns=None if self._headers_ns is None else max(self._headers_ns - sent_ns, 0),
             total_ns=max(ended_ns - sent_ns, 0) if self.sent_ns else None,
             end=end,
             error=None if error is None else mask(error.encode()).decode(),
-            left_out=self._left_out,
+            left_out=self._request.left_out + self._response.left_out,
         )
 
-    def _keep(self, kept: list[bytes], data: bytes) -> None:
-        if len(data) > self._left:
-            self._left_out += len(data) - self._left
-            data = data[: self._left]
-        if data:
-            self._left -= len(data)
-            kept.append(data)
-
     def _kept(
-        self, head: Head | None, keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]], pieces: list[bytes]
-    ) -> tuple[dict[str, str], bytes, Callable[[int], int]]:
-        """Headers and body of one side without secrets, and where a place in the body is in what is kept of it."""
+        self, head: Head | None, keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]], kept: _Kept
+    ) -> tuple[dict[str, str], bytes, Callable[[int], int] | None]:
+        """Headers and body of one side without secrets, and where a place in the body is in it now; None: unmoved."""
         headers: dict[str, str] = {}
         if head is not None:
             headers = keep(head.pairs())
@@ -120,15 +117,53 @@ class Recording:
         mask = self._secrets.mask
         for name, value in headers.items():
             headers[name] = mask(value.encode("latin-1")).decode("latin-1")
-        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        body = kept.body()
         masked = self._secrets.mask_body(body, headers.get("content-encoding", ""))
         if masked is None:
-            self._left_out += len(body)
+            kept.left_out += len(body)
             return headers, b"", lambda place: 0
-        kept, unpacked = masked
-        if kept is body:
-            return headers, body, lambda place: place
+        clean, unpacked = masked
+        if clean is body:
+            return headers, body, None
         if unpacked:
             del headers["content-encoding"]
-            return headers, kept, lambda place: len(kept) if place >= len(body) else 0
-        return headers, kept, lambda place: min(len(mask(body[:place])), len(kept))
+            return headers, clean, lambda place: len(clean) if place >= len(body) else 0
+        return headers, clean, lambda place: min(len(mask(body[:place])), len(clean))
+
+
+class _Kept:
+    """The bytes of one body, as many as may be kept, and the count of all."""
+
+    __slots__ = ("_counted", "_limit", "left_out", "pieces", "total")
+
+    def __init__(self, limit: int) -> None:
+        self.pieces: list[bytes] = []
+        self.total = 0
+        self.left_out = 0
+        self._limit = limit
+        self._counted = 0
+
+    def count(self) -> bool:
+        """Of what was appended since the last time; whether there was anything."""
+        pieces = self.pieces
+        if self._counted == len(pieces):
+            return False
+        for piece in pieces[self._counted :]:
+            self.total += len(piece)
+        if self.total > self._limit:
+            self._trim()
+        self._counted = len(pieces)
+        return True
+
+    def body(self) -> bytes:
+        return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+
+    def _trim(self) -> None:
+        too_many = self.total - self._limit - self.left_out
+        self.left_out += too_many
+        while too_many:
+            last = self.pieces.pop()
+            if len(last) > too_many:
+                self.pieces.append(last[:-too_many])
+                return
+            too_many -= len(last)

@@ -103,7 +103,7 @@ class Relay:
 
     def start(self, body: bytes) -> int:
         """As `client_bytes`, with the head in front."""
-        taken = self.request.feed(body, self._keep_request) if body else 0
+        taken = self._feed(body) if body else 0
         head = self._head.rewritten(self._target, self._pool.address.host_header.encode())
         self._hold(head + (body if taken == len(body) else body[:taken]))
         connection = self._pool.take()
@@ -117,7 +117,7 @@ class Relay:
         """Pass on what belongs to this request; how many bytes that was. Raises Malformed."""
         taken = len(data)
         if not self.tunnel:
-            taken = self.request.feed(data, self._keep_request)
+            taken = self._feed(data)
             if taken != len(data):
                 data = data[:taken]
             self._hold(data)
@@ -219,6 +219,12 @@ class Relay:
         if self._client.write_paused:
             connection.transport.pause_reading()
         self._client.update_reading()
+
+    def _feed(self, data: bytes) -> int:
+        taken = self.request.feed(data, self._keep_request)
+        if self._recording is not None:
+            self._recording.counted()
+        return taken
 
     def _write(self, data: bytes) -> None:
         assert self._connection is not None
