@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable
 
+    from hitrate.record.exchange import Sink
     from hitrate.record.sink import Recorder
     from hitrate.serve.proxy.counters import Counters
     from hitrate.serve.proxy.upstreams import Upstream
@@ -144,11 +145,13 @@ def proxy(
         raise UsageError("--no-record leaves nothing for --store, --no-content, --retention or --max-store")
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(contextlib.closing(listen(host, port)))
-        recorder = None
+        recorder: Recorder | None = None
+        sink: Sink | None = None
         if not no_record:
             recorder = _recorder(parsed, command_line(sys.argv[1:]), store, no_content, retention, max_store)
             stack.callback(recorder.close)
-        server = Proxy(routes, sink=recorder, limits=limits, tls=tls, page=_page_of(recorder))
+            sink = _without_content(recorder, store) if no_content else recorder
+        server = Proxy(routes, sink=sink, limits=limits, tls=tls, page=_page_of(recorder))
         address = _address(host, listening.getsockname()[1])
         run(server, listening, lambda: _say_ready(address, parsed, recorder, token is not None, as_json))
     _say_end(server.counters, recorder)
@@ -175,6 +178,15 @@ def _recorder(
         keeper=("-m", "hitrate.watch"),
         keeper_options=options,
     )
+
+
+def _without_content(recorder: Recorder, store: Path | None) -> Sink:
+    from hitrate.logs.database import default_path
+    from hitrate.record.content_key import content_key
+    from hitrate.record.no_content import ContentHasher
+    from hitrate.serve.proxy.hashed_sink import HashedSink
+
+    return HashedSink(recorder, ContentHasher(content_key(store or default_path())))
 
 
 def _page_of(recorder: Recorder | None) -> Callable[[], int | None]:

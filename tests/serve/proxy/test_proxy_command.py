@@ -117,6 +117,23 @@ def test_records_into_the_store_without_keys(tmp_path):
         assert not file.is_file() or b"planted" not in file.read_bytes()
 
 
+def test_without_content_no_word_of_it_reaches_the_disk(tmp_path):
+    store = tmp_path / "runs.sqlite3"
+    with (
+        upstream(b'{"choices":[{"message":{"content":"planted answer"}}],"usage":{"prompt_tokens":7}}') as port,
+        started(f"http://127.0.0.1:{port}/v1", "--store", str(store), "--no-content") as (process, ready),
+    ):
+        body = b'{"model":"m","messages":[{"role":"user","content":"planted question"}]}'
+        assert b"planted answer" in post(ready["upstreams"][0]["base_url"], body)
+        code, errors = ended(process)
+        assert (code, "1 of 1 exchanges recorded" in errors) == (0, True)
+    with Store.open(store) as opened:
+        (call,) = opened.calls(ready["run"])
+        assert (call.model, call.usage.prompt_tokens) == ("m", 7)
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or b"planted" not in file.read_bytes()
+
+
 def test_the_token_may_stand_in_the_environment(monkeypatch):
     monkeypatch.setenv("HITRATE_PROXY_TOKEN", "s3cret-token")
     with upstream() as port, started(f"http://127.0.0.1:{port}", "--no-record") as (_, ready):
