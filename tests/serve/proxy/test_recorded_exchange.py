@@ -208,3 +208,19 @@ def test_own_pages_come_from_the_process_that_keeps_the_record(run):
             assert (await client.head()).startswith(b"HTTP/1.1 503 ")
 
     run(main())
+
+
+def test_what_the_proxy_counts_is_shown_by_itself(run):
+    async def main():
+        async with Rig() as rig:
+            await carried(rig, *rig.request(), with_length(b"1"))
+            client = await rig.client()
+            await client.write(b"GET /_hitrate/proxy HTTP/1.1\r\nHost: %b\r\n\r\n" % rig.host)
+            head, _, text = (await client.rest()).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4")
+            assert b"\nhitrate_proxy_in_flight 0\n" in text
+            assert b"\nhitrate_proxy_requests_total 1\n" in text
+            assert b"\nhitrate_proxy_recorded_total 1\n" in text
+            assert rig.proxy.counters.refused == 0
+
+    run(main())

@@ -12,7 +12,7 @@ from hitrate.serve.proxy.framing import Framing
 from hitrate.serve.proxy.heads import HEAD_END, LONGEST_HEAD_BYTES, Malformed, RequestHead
 from hitrate.serve.proxy.peers import has_closed
 from hitrate.serve.proxy.pool import WRITE_LIMIT_BYTES
-from hitrate.serve.proxy.refusals import Refused
+from hitrate.serve.proxy.refusals import OwnAnswer, Refused
 from hitrate.serve.proxy.relay import Relay
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ class ClientSide(asyncio.Protocol):
         self.update_reading()
         self._next_request()
 
-    def refuse(self, refused: Refused, head: RequestHead | None = None, request: Framing | None = None) -> None:
+    def refuse(self, answer: OwnAnswer, head: RequestHead | None = None, request: Framing | None = None) -> None:
         """Answer in the upstream's place, and close."""
         self._relay = None
-        self.write(refused.response(body=head is None or head.method != b"HEAD"))
+        self.write(answer.response(body=head is None or head.method != b"HEAD"))
         self._close(whole=request is not None and request.complete)
 
     def cut(self, *, reset: bool) -> None:
@@ -205,9 +205,9 @@ class ClientSide(asyncio.Protocol):
             self._proxy.counters.refused += 1
             self.refuse(Refused(400, f"not a request in HTTP/1.x: {error}"))
             return
-        except Refused as refused:
-            self._proxy.counters.refused += 1
-            self.refuse(refused, head)
+        except OwnAnswer as answer:
+            self._proxy.counters.refused += answer.status != 200
+            self.refuse(answer, head)
             return
         self._ahead = b""
         self._feed(relay, data[end:], start=True)

@@ -11,13 +11,13 @@ from msgspec import Struct
 
 from hitrate.record.exchange import End, Sink
 from hitrate.serve.proxy.client import ClientSide
-from hitrate.serve.proxy.counters import Counters
+from hitrate.serve.proxy.counters import CONTENT_TYPE, Counters
 from hitrate.serve.proxy.heads import RequestHead
 from hitrate.serve.proxy.pool import Pool
 from hitrate.serve.proxy.recording import Recording
-from hitrate.serve.proxy.refusals import Refused
+from hitrate.serve.proxy.refusals import OwnAnswer, Refused
 from hitrate.serve.proxy.relay import Relay
-from hitrate.serve.proxy.routes import Routes
+from hitrate.serve.proxy.routes import METRICS_PATH, Routes
 from hitrate.serve.proxy.upstreams import Upstream
 from hitrate.targets.address import Address
 
@@ -61,9 +61,11 @@ class Proxy:
         self._complained = False
 
     def relay(self, client: ClientSide, head: RequestHead) -> Relay:
-        """For a new request. Raises Refused."""
+        """For a new request. Raises OwnAnswer, mostly in the form of Refused."""
         route = self._routes.find(head)
         if route.upstream is None:
+            if route.target == METRICS_PATH:
+                raise OwnAnswer(200, CONTENT_TYPE, self.counters.as_metrics(len(self.running)))
             return Relay(self, client, self._pool_of_page(), head, route.target, None)
         self.counters.requests += 1
         recording = None

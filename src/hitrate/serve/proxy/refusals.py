@@ -8,6 +8,7 @@ ERROR_TYPE = "hitrate_proxy"
 """`error.type` of every answer made here, which no upstream uses."""
 
 _REASONS = {
+    200: b"OK",
     400: b"Bad Request",
     401: b"Unauthorized",
     403: b"Forbidden",
@@ -19,19 +20,29 @@ _REASONS = {
 }
 
 
-class Refused(Exception):
-    """`status` and `message` go to the client; the message names no key."""
+class OwnAnswer(Exception):
+    """What the proxy says itself in answer to a request; the connection ends with it."""
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, status: int, content_type: bytes, content: bytes) -> None:
+        super().__init__(status)
         self.status = status
-        self.message = message
+        self._content_type = content_type
+        self._content = content
 
     def response(self, *, body: bool = True) -> bytes:
-        """The whole answer, in the shape of the vendors' own errors. `body` is False for HEAD."""
-        content = msgspec.json.encode({"error": {"message": self.message, "type": ERROR_TYPE}})
-        return (
-            b"HTTP/1.1 %d %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
-            % (self.status, _REASONS[self.status], len(content))
-            + (content if body else b"")
-        )
+        """The whole answer. `body` is False for HEAD."""
+        return b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (
+            self.status,
+            _REASONS[self.status],
+            self._content_type,
+            len(self._content),
+        ) + (self._content if body else b"")
+
+
+class Refused(OwnAnswer):
+    """`message` goes to the client, in the shape of the vendors' own errors; it names no key."""
+
+    def __init__(self, status: int, message: str) -> None:
+        content = msgspec.json.encode({"error": {"message": message, "type": ERROR_TYPE}})
+        super().__init__(status, b"application/json", content)
+        self.message = message

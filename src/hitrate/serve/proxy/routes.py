@@ -18,6 +18,9 @@ from hitrate.serve.proxy.upstreams import Upstream
 OWN_PATH = b"/_hitrate"
 """Everything under it is the proxy's own; it goes to the process that keeps the record."""
 
+METRICS_PATH = b"/_hitrate/proxy"
+"""This one is answered here: what the proxy itself counts."""
+
 _TOKEN_PATH = b"/t/"
 _KEY_HEADERS = (b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key")
 
