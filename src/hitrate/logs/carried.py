@@ -11,7 +11,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
@@ -162,6 +162,8 @@ def _inflated(data: bytes, coding: str) -> bytes:
         found += unpacker.decompress(data, LONGEST_LINE - len(found) + 1)
         if len(found) > LONGEST_LINE:
             raise EOFError(f"it unpacks to more than {LONGEST_LINE:,} bytes")
+        if not unpacker.eof and not found:
+            raise EOFError("it is cut off")
         data = unpacker.unused_data if unpacker.eof and window == 31 else b""
     return found
 
@@ -172,7 +174,7 @@ def _secrets(carried: Carried) -> Iterator[bytes]:
             secret = value.split(" ", 1)[-1].strip()
             if len(secret) >= _SHORTEST_SECRET:
                 yield secret.encode("utf-8", "surrogateescape")
-    for name, value in parse_qsl(urlsplit(carried.url).query):
+    for name, value in parse_qsl(carried.url.partition("?")[2]):
         if name.lower() in _SECRET_PARAMETERS and len(value) >= _SHORTEST_SECRET:
             yield value.encode("utf-8", "surrogateescape")
 

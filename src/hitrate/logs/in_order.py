@@ -6,7 +6,7 @@ from __future__ import annotations
 import pickle
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -16,11 +16,11 @@ from hitrate.logs.archive import BodyArchive
 from hitrate.logs.interface import Item
 
 
-def in_order(items: Iterator[Item], *, lone_sessions: bool = True) -> Iterator[Item]:
+def in_order(items: Iterator[Item], guessed: Container[str] = ()) -> Iterator[Item]:
     """Everything that is no call at once, then the calls by time; one without a time stays behind the one before it.
 
-    The calls wait in a temporary file; memory grows by some bytes a call. `lone_sessions` False: a session that only
-    one call names is none, as where a gateway makes up an id for each call.
+    The calls wait in a temporary file; memory grows by some bytes a call. `guessed`, complete once the items are read,
+    are sessions that may be no more than an id of a call; one that a single call names is taken for none.
     """
     with BodyArchive() as waiting:
         times = array("d")
@@ -33,7 +33,7 @@ def in_order(items: Iterator[Item], *, lone_sessions: bool = True) -> Iterator[I
             waiting.append(pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
             before = times[-1] if times else 0.0
             times.append(before if item.timing is None else item.timing.at)
-            if not lone_sessions:
+            if item.session in guessed:
                 sessions[item.session] += 1
         for index in _order(times):
             call: Call = pickle.loads(waiting[index])

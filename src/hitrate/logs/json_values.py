@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+import msgspec
 from msgspec import Struct
 
 from hitrate.core.records import Remark, Skipped
@@ -26,9 +27,7 @@ _LONGEST_TOKEN = 16
 
 _skip_space = re.compile(r"[ \t\n\r\ufeff]*").match
 _bracket_or_string = re.compile(r'"(?:[^"\\]|\\.)*"|["{}\[\]]', re.DOTALL)
-NOT_UTF8 = re.compile("[\udc80-\udcff]")
-"""What bytes that are no UTF-8 become; a lone surrogate that JSON escapes is a backslash in the text."""
-
+_end_of_plain = re.compile(r"[,\]}]")
 Path = tuple[str, ...]
 
 
@@ -185,11 +184,12 @@ class _Text:
         try:
             value, end = self._value(line)
         except _Damaged as fault:
-            self._pass_over()
+            if not self._pass_over():
+                raise _Cut(line, f"{fault}; nothing behind it can be read: its brackets do not close") from None
             return Skipped(line=line, reason=str(fault))
         raw = self._text[self._at : end]
         self._at = end
-        if NOT_UTF8.search(raw):
+        if not is_utf8(raw):
             return Skipped(line=line, reason="not UTF-8, expected JSON in UTF-8")
         if is_too_deep(raw, value, DEEPEST):
             return Skipped(line=line, reason=f"nested more than {DEEPEST} levels deep")
@@ -201,8 +201,8 @@ class _Text:
             try:
                 value, end = self._scan(self._text, self._at)
             except json.JSONDecodeError as error:
-                near_end = error.pos >= len(self._text) - _LONGEST_TOKEN or error.msg.startswith("Unterminated string")
-                if not near_end:
+                end = len(self._text.rstrip()) if self._ended else len(self._text) - _LONGEST_TOKEN
+                if error.pos < end and not error.msg.startswith("Unterminated string"):
                     raise _Damaged(f"expected JSON: {error.msg[:1].lower()}{error.msg[1:]}") from None
                 if self._ended:
                     length = len(self._text) - self._at
@@ -218,35 +218,26 @@ class _Text:
                 raise _Damaged(f"a record of more than {LONGEST_LINE:,} characters")
             self._more(max(_CHUNK, len(self._text) - self._at))
 
-    def _pass_over(self) -> None:
-        """Go behind a damaged value, as far as brackets and quotes tell where it ends."""
+    def _pass_over(self) -> bool:
+        """Go behind a damaged value, as far as brackets and quotes tell where it ends; whether they do."""
         depth = 0
-        place = self._at
+        is_nested = self._text[self._at : self._at + 1] in ("{", "[")
+        pattern = _bracket_or_string if is_nested else _end_of_plain
         while True:
-            for match in _bracket_or_string.finditer(self._text, place):
+            for match in pattern.finditer(self._text, self._at):
                 token = match[0]
+                if not is_nested:
+                    self._at = match.start()
+                    return True
                 if token == '"':  # a string that does not end in what was read
-                    place = match.start()
+                    self._at = match.start()
                     break
-                place = match.end()
-                depth += (token in "{[") - (token in "}]")
-                if depth <= 0:
-                    self._at = place if depth == 0 else match.start()
-                    return
-            if depth == 0 and place == self._at and (found := re.search(r"[,\]}]", self._text[place:])):
-                self._at = place + found.start()  # a literal that is none
-                return
-            dropped = self._drop(place)
-            if not self._more(_CHUNK):
-                raise _Cut(self.line(), "nothing behind this record can be read: its brackets do not close")
-            place -= dropped
-
-    def _drop(self, place: int) -> int:
-        """Forget what stands before a place; gives by how much all places moved."""
-        self._at = place
-        self.line()
-        self._text, self._at, self._counted = self._text[place:], 0, 0
-        return place
+                self._at = match.end()
+                depth += (token in ("{", "[")) - (token in ("}", "]"))
+                if depth == 0:
+                    return True
+            if len(self._text) - self._at > LONGEST_LINE or not self._more(_CHUNK):
+                return False
 
     def _more(self, size: int) -> bool:
         if self._ended:
@@ -277,7 +268,7 @@ class _Damaged(ValueError):
     """The value at hand is no JSON; what stands behind it may be."""
 
 
-_member_or_bracket = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:\s*([\[{])?)?|([{}\[\]])', re.DOTALL)
+_member_or_bracket = re.compile(r'"((?:[^"\\]|\\.)*+)(?:"(\s*:\s*([\[{])?)?|\\?\Z)|([{}\[\]])', re.DOTALL)
 
 
 def _holds(text: str, start: int, path: Path) -> bool:
@@ -296,13 +287,28 @@ def _holds(text: str, start: int, path: Path) -> bool:
     return False
 
 
+def is_utf8(text: str) -> bool:
+    """Whether a text decoded with "surrogateescape" was UTF-8: bytes that are not became lone surrogates. One that JSON
+    escapes is a backslash in its text."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def body_of(value: Any) -> tuple[Any, bytes]:
     """A JSON object out of a cell, a string or a decoded value, and its bytes; (None, b"") where it is none of these.
 
     Text is taken as it stands; of a decoded object the bytes are written anew without white space, keys in their order.
     """
     if isinstance(value, dict):
-        return value, compact(value).encode("utf-8", "surrogatepass")
+        try:
+            return value, msgspec.json.encode(value)
+        except (UnicodeEncodeError, OverflowError, RecursionError, ValueError):  # a lone surrogate, or a huge number
+            return value, compact(value).encode("utf-8", "surrogatepass")
     if isinstance(value, str) and value.lstrip()[:1] == "{":
         try:
             found = json.loads(value)

@@ -37,6 +37,8 @@ _NOT_A_SELLER = frozenset({"custom", "custom_openai", "helicone", "local", "open
 _HOSTS = (
     ("api.anthropic.com", "anthropic"),
     ("api.cerebras.ai", "cerebras"),
+    ("api.cohere.ai", "cohere"),
+    ("api.cohere.com", "cohere"),
     ("api.deepinfra.com", "deepinfra"),
     ("api.deepseek.com", "deepseek"),
     ("api.fireworks.ai", "fireworks"),
@@ -47,6 +49,7 @@ _HOSTS = (
     ("api.moonshot.ai", "moonshot"),
     ("api.novita.ai", "novita"),
     ("api.openai.com", "openai"),
+    ("api.sambanova.ai", "sambanova"),
     ("api.together.xyz", "together"),
     ("api.x.ai", "xai"),
     ("api.z.ai", "zai"),
@@ -96,13 +99,13 @@ def target_of_url(url: str) -> str:
 
 def wire_of_url(url: str) -> str | None:
     """The wire format of model calls to this URL or path; None for anything else."""
-    path = urlsplit(url).path.rstrip("/") if "://" in url else url.partition("?")[0].rstrip("/")
+    path = _path(url).rstrip("/")
     return next((wire for pattern, wire in _WIRES if pattern.search(path)), None)
 
 
 def model_of_url(url: str) -> str | None:
     """The model that the path names, as on Gemini's and Bedrock's wires."""
-    found = _MODEL_IN_PATH.search(urlsplit(url).path)
+    found = _MODEL_IN_PATH.search(_path(url))
     return found[1].replace("%3A", ":").replace("%3a", ":") if found else None
 
 
@@ -110,4 +113,11 @@ def _host(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
     except ValueError:  # brackets that are no address
+        return ""
+
+
+def _path(url: str) -> str:
+    try:
+        return urlsplit(url).path
+    except ValueError:
         return ""

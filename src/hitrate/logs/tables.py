@@ -7,11 +7,11 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from hitrate.core.records import Skipped
-from hitrate.logs.json_values import NOT_UTF8, Path, Row, json_rows
+from hitrate.logs.json_values import Path, Row, is_utf8, json_rows
 from hitrate.logs.lines import HEAD_BYTES, LONGEST_LINE, first_objects, json_lines, opening
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -113,19 +113,28 @@ class _Rejoined(io.RawIOBase):
 
 def _columns(header: str) -> tuple[list[str], str]:
     """The names of the columns, and what separates them: whichever gives the most."""
-    header = header.strip("\r\n")
-    split = [(next(csv.reader([header], delimiter=delimiter), []), delimiter) for delimiter in _DELIMITERS]
+    header = header.strip("\r\n").replace("\r", " ")  # lines that end with CR alone are no table of several rows
+    try:
+        split: list[tuple[list[str], str]] = [
+            (next(_reader([header], delimiter), []), delimiter) for delimiter in _DELIMITERS
+        ]
+    except csv.Error:  # no table
+        return [], ","
     names, delimiter = max(split, key=lambda pair: len(pair[0]))
     return [name.strip() for name in names], delimiter
 
 
-def _cells(stream: BinaryIO) -> Iterator[Row | Skipped]:
+def _reader(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Any:
     csv.field_size_limit(LONGEST_LINE)  # of the whole program; nothing else in it reads tables
+    return csv.reader(lines, delimiter=delimiter, strict=strict)
+
+
+def _cells(stream: BinaryIO) -> Iterator[Row | Skipped]:
     lines = _text_lines(stream)
     try:
         header = next(lines, "").removeprefix("\ufeff")
         names, delimiter = _columns(header)
-        table = csv.reader(lines, delimiter=delimiter, strict=True)
+        table = _reader(lines, delimiter, strict=True)
         while True:
             line = table.line_num + 2
             try:
@@ -144,7 +153,7 @@ def _cells(stream: BinaryIO) -> Iterator[Row | Skipped]:
 def _row(names: list[str], cells: list[str], line: int) -> Row | Skipped:
     if len(cells) != len(names):
         return Skipped(line=line, reason=f"a row of {len(cells)} cells, expected {len(names)} as in the header")
-    if any(not cell.isascii() and NOT_UTF8.search(cell) for cell in cells):
+    if not all(map(is_utf8, cells)):
         return Skipped(line=line, reason="not UTF-8, expected a table in UTF-8")
     return Row(line=line, value={name: cell for name, cell in zip(names, cells, strict=True) if cell}, cells=True)
 

@@ -20,9 +20,6 @@ from hitrate.logs.answered import answer_headers, diagnosis_of
 from hitrate.logs.interface import ReplyReader
 from hitrate.logs.shapes import body_problems, guess_dialect, named
 
-MOST_TOKENS = 2**31
-"""A count above is none."""
-
 
 class Told(Struct, kw_only=True):
     request: Any = None
@@ -102,15 +99,12 @@ _NOTHING = Reading(reply=None, usage=Usage())
 
 def _body(told: Told) -> tuple[bytes, str | None, str | None]:
     """The body, the wire it looks like, and why there is none where the record has one."""
-    if told.request is None:
+    if told.request is None or told.withheld is not None:
         return b"", None, told.withheld
-    guessed = guess_dialect(told.request)
-    guessed = None if guessed is None else wire_named(guessed)
-    if told.withheld is not None:
-        return b"", guessed, told.withheld
     if problems := body_problems(told.request, "the request"):
         return b"", None, named(problems)
-    return told.body, guessed, None
+    guessed = guess_dialect(told.request)
+    return told.body, None if guessed is None else wire_named(guessed), None
 
 
 def _timing(told: Told) -> Timing | None:
@@ -148,13 +142,8 @@ def text(value: Any) -> str:
     return str(value) if type(value) is int else ""
 
 
-def count(value: Any) -> int | None:
-    """A token count as JSON or a table's cell holds it; None for what is none."""
-    found = number(value)
-    return int(found) if found is not None and found == int(found) and 0 <= found <= MOST_TOKENS else None
-
-
 def number(value: Any) -> float | None:
+    """A number, or the text of one, as in a table's cell."""
     if isinstance(value, str):
         try:
             value = float(value)

@@ -21,10 +21,11 @@ from hitrate.logs.in_order import in_order
 from hitrate.logs.interface import Item, ReplyReader
 from hitrate.logs.json_values import Row
 from hitrate.logs.lines import opening
+from hitrate.logs.own_counts import count
 from hitrate.logs.pairs import unix_time
 from hitrate.logs.shapes import kind
 from hitrate.logs.tables import rows
-from hitrate.logs.told import LeftOut, calls_told, count, number, text
+from hitrate.logs.told import LeftOut, calls_told, number, text
 
 _ENTRIES = (("log", "entries"),)
 _BEFORE_SENT = ("blocked", "dns", "connect", "send")

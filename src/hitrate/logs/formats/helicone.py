@@ -23,11 +23,12 @@ from hitrate.core.records import Skipped
 from hitrate.logs.in_order import in_order
 from hitrate.logs.interface import Item, ReplyReader
 from hitrate.logs.json_values import Row, body_of
+from hitrate.logs.own_counts import count
 from hitrate.logs.pairs import unix_time
 from hitrate.logs.providers import target_of_provider, target_of_url, wire_of_url
 from hitrate.logs.shapes import is_request_body, kind
 from hitrate.logs.tables import first_rows, rows
-from hitrate.logs.told import LeftOut, Told, calls_told, count, dollars, number, text, whole_prompt
+from hitrate.logs.told import LeftOut, Told, calls_told, dollars, number, text, whole_prompt
 
 _ARRAYS = (("data",),)
 _SESSION = "helicone-session-id"

@@ -24,13 +24,15 @@ from typing import Any, BinaryIO
 
 from hitrate.core.model import Usage
 from hitrate.core.records import Skipped
+from hitrate.core.spans import compact
 from hitrate.logs.in_order import in_order
 from hitrate.logs.interface import Item, ReplyReader
 from hitrate.logs.json_values import Row, body_of, unpacked
+from hitrate.logs.own_counts import count
 from hitrate.logs.pairs import unix_time
 from hitrate.logs.shapes import is_request_body, kind
 from hitrate.logs.tables import first_rows, rows
-from hitrate.logs.told import LeftOut, Told, calls_told, count, dollars, number, text
+from hitrate.logs.told import LeftOut, Told, calls_told, dollars, text
 
 _ARRAYS = (("data",), ("observations",), ("generations",))
 
@@ -65,15 +67,17 @@ class Langfuse:
         return any(_is_observation(row) for row in first_rows(head, _ARRAYS))
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
-        yield from in_order(_items(stream, read_reply), lone_sessions=False)
+        traces: set[str] = set()
+        yield from in_order(_items(stream, read_reply, traces), traces)
 
 
 def _is_observation(row: Mapping[str, Any]) -> bool:
-    started = "startTime" in row or "start_time" in row
-    return started and ("traceId" in row or "trace_id" in row) and any(name in row for name in _NAMES)
+    placed = ("traceId" in row and "startTime" in row) or ("trace_id" in row and "start_time" in row)
+    return placed and any(name in row for name in _NAMES)
 
 
-def _items(stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
+def _items(stream: BinaryIO, read_reply: ReplyReader, traces: set[str]) -> Iterator[Item]:
+    """`traces` gets those that stand in for a session."""
     left_out = LeftOut()
     for row in rows(stream, _ARRAYS):
         if isinstance(row, Skipped):
@@ -89,7 +93,11 @@ def _items(stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
         elif not type_ and not observation.is_call():
             left_out.add(row.line, "observations without a model and usage")
         else:
-            yield from calls_told(_told(observation), read_reply, row.line)
+            told = _told(observation)
+            if not told.session and (trace := observation.text("traceId")):
+                traces.add(trace)
+                told.session = trace
+            yield from calls_told(told, read_reply, row.line)
     yield from left_out.remarks()
 
 
@@ -122,8 +130,7 @@ class _Observation:
 
     @property
     def session(self) -> str:
-        named = self.text("sessionId") or text(self._trace.get("sessionId"))
-        return named or self.text("traceId")
+        return self.text("sessionId") or text(self._trace.get("sessionId"))
 
     def is_call(self) -> bool:
         return bool(self.model) or any(self[name] for name in ("usageDetails", "usage", "promptTokens"))
@@ -164,19 +171,33 @@ def _request(observation: _Observation, usage: Usage | None) -> tuple[Any, bytes
     parameters = observation.object("modelParameters")
     around = {"model": observation.model or None, **parameters}
     if isinstance(given, dict) and is_request_body(given):
-        made: dict[str, Any] = {**around, **given}
+        made: dict[str, Any] = {**around, **{name: unpacked(value) for name, value in given.items()}}
     elif isinstance(given, list) and given:
-        messages = given[0] if len(given) == 1 and isinstance(given[0], list) else given  # LangChain's batch of one
-        made = {**around, "messages": messages}
+        made = {**around, "messages": given}
     elif isinstance(given, str) and given:
         made = {**around, "prompt": given}
     else:
         return None, b"", None if given in (None, "", [], {}) else f"the input is {kind(given)}, not a request"
+    if isinstance(made.get("messages"), list):
+        made["messages"] = _messages(made["messages"])
     request, body = body_of({name: value for name, value in made.items() if value is not None})
     cut = next((reason for mark, reason in _CUT if mark.encode() in body), None)
     if cut is None and isinstance(given, str) and _is_too_short(given, usage):
         cut = "the input is a text of fewer characters than the prompt has tokens, so not all that was sent"
     return request, body, cut
+
+
+def _messages(given: list[Any]) -> list[Any]:
+    """Messages as a request has them: some SDKs write each as text, or a tool's result as the object it was."""
+    if len(given) == 1 and isinstance(given[0], list):  # LangChain's batch of one
+        given = given[0]
+    messages = [unpacked(message) for message in given]
+    return [
+        {**message, "content": compact(message["content"])}
+        if isinstance(message, dict) and isinstance(message.get("content"), dict)
+        else message
+        for message in messages
+    ]
 
 
 def _is_too_short(given: str, usage: Usage | None) -> bool:
@@ -269,4 +290,4 @@ def _attribute(observation: _Observation, name: str) -> int | None:
     """An OpenTelemetry attribute that Langfuse kept."""
     attributes = unpacked(observation.object("metadata").get("attributes"))
     value = attributes.get(name) if isinstance(attributes, dict) else None
-    return count(number(value))
+    return count(value)

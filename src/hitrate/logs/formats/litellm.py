@@ -28,11 +28,12 @@ from hitrate.core.records import Skipped
 from hitrate.logs.in_order import in_order
 from hitrate.logs.interface import Item, ReplyReader
 from hitrate.logs.json_values import Row, body_of, unpacked
+from hitrate.logs.own_counts import count
 from hitrate.logs.pairs import unix_time
 from hitrate.logs.providers import target_of_provider
 from hitrate.logs.shapes import is_request_body, kind
 from hitrate.logs.tables import first_rows, rows
-from hitrate.logs.told import LeftOut, Told, calls_told, count, dollars, text
+from hitrate.logs.told import LeftOut, Told, calls_told, dollars, text
 
 _ARRAYS = (("data",),)
 
@@ -69,27 +70,31 @@ class LiteLlm:
         return any(_is_record(row) for row in first_rows(head, _ARRAYS))
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
-        yield from in_order(_items(stream, read_reply), lone_sessions=False)
+        ids: set[str] = set()
+        yield from in_order(_items(stream, read_reply, ids), ids)
 
 
 def _is_record(row: Mapping[str, Any]) -> bool:
     return "standard_logging_object" in row or (
-        "call_type" in row and any(name in row for name in ("startTime", "spend", "response_cost", "request_id"))
+        "call_type" in row
+        and "traceId" not in row
+        and any(name in row for name in ("startTime", "spend", "response_cost", "request_id"))
     )
 
 
-def _items(stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
+def _items(stream: BinaryIO, read_reply: ReplyReader, ids: set[str]) -> Iterator[Item]:
+    """`ids` gets the sessions: which of them LiteLLM made up does not show."""
     left_out = LeftOut()
     for row in rows(stream, _ARRAYS):
         if isinstance(row, Skipped):
             yield row
             continue
         yield from row.remarks
-        yield from _record(row, read_reply, left_out)
+        yield from _record(row, read_reply, left_out, ids)
     yield from left_out.remarks()
 
 
-def _record(row: Row, read_reply: ReplyReader, left_out: LeftOut) -> Iterator[Item]:
+def _record(row: Row, read_reply: ReplyReader, left_out: LeftOut, ids: set[str]) -> Iterator[Item]:
     record = row.value
     if isinstance(record, dict) and isinstance(inner := record.get("standard_logging_object"), dict):
         record = inner
@@ -103,7 +108,9 @@ def _record(row: Row, read_reply: ReplyReader, left_out: LeftOut) -> Iterator[It
     elif str(record.get("cache_hit")).lower() == "true":
         left_out.add(row.line, "answers from LiteLLM's own response cache, for which no model was asked")
     else:
-        yield from calls_told(_told(record, _WIRES[wire]), read_reply, row.line)
+        told = _told(record, _WIRES[wire])
+        ids.add(told.session)
+        yield from calls_told(told, read_reply, row.line)
 
 
 def _told(record: dict[str, Any], wire: str | None) -> Told:
@@ -187,7 +194,7 @@ def _response(
     if not usage:
         return response or None, None, None
     told, doubt = _agreed(usage)
-    kept = {name: value for name, value in response.items() if name not in ("usage", "id")}
+    kept = {name: value for name, value in response.items() if name != "usage"}
     return {**kept, "usage": told}, usage, doubt
 
 

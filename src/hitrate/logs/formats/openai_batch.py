@@ -21,9 +21,10 @@ from hitrate.logs.archive import BodyArchive
 from hitrate.logs.interface import Item, Repeated, ReplyReader
 from hitrate.logs.json_values import body_of
 from hitrate.logs.lines import Line, first_objects, json_lines
+from hitrate.logs.own_counts import count
 from hitrate.logs.providers import wire_of_url
 from hitrate.logs.shapes import kind
-from hitrate.logs.told import LeftOut, Told, calls_told, count, text
+from hitrate.logs.told import LeftOut, Told, calls_told, text
 
 
 class _Place(Struct):
@@ -56,12 +57,16 @@ class OpenAiBatch:
                     yield from _keep(line, halves, places, left_out)
             asked = any(place.request is not None for place in places.values())
             answered = any(place.result is not None for place in places.values())
-            # Results without a request stand behind: nothing says where they belong.
-            for place in sorted(places.values(), key=lambda place: place.request is None):
+            for place in sorted(places.values(), key=_in_order):
                 if asked and answered and place.result is None and place.request is not None:
                     left_out.add(place.request[1], "requests without a result in the file are read without usage")
                 yield from _calls(place, halves, read_reply)
             yield from left_out.remarks()
+
+
+def _in_order(place: _Place) -> tuple[bool, int]:
+    """By request; results without one stand behind, since nothing says where they belong."""
+    return place.request is None, place.request[1] if place.request is not None else 0
 
 
 def _keep(line: Line, halves: BodyArchive, places: dict[str, _Place], left_out: LeftOut) -> Iterator[Item]:

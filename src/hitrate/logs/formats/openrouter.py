@@ -22,10 +22,11 @@ from hitrate.core.records import Skipped
 from hitrate.logs.in_order import in_order
 from hitrate.logs.interface import Item, ReplyReader
 from hitrate.logs.json_values import Row
+from hitrate.logs.own_counts import count
 from hitrate.logs.pairs import unix_time
 from hitrate.logs.shapes import kind
 from hitrate.logs.tables import first_rows, rows
-from hitrate.logs.told import Told, calls_told, count, dollars, number, text
+from hitrate.logs.told import Told, calls_told, dollars, number, text
 
 _ARRAYS = (("data",), ("generations",))
 _PROMPT = ("native_tokens_prompt", "tokens_prompt")
