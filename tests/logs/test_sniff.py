@@ -42,7 +42,7 @@ def test_what_is_no_log_is_named(tmp_path, data, message):
 
 
 def test_an_unknown_format_lists_the_known_ones(tmp_path):
-    with pytest.raises(UsageError, match=r"not recognised; name it with --format, known: claude-code .*request-pairs"):
+    with pytest.raises(UsageError, match=r"not recognised; name it with --format, known: .*codex, .*request-pairs"):
         opened(tmp_path, b"a,b\n1,2\n")
     with pytest.raises(UsageError, match=r"no log format called 'claudecode'; known: .*; did you mean 'claude-code'"):
         opened(tmp_path, b"{}", "claudecode")

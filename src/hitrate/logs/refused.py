@@ -5,7 +5,6 @@ Each is told by its start. The reason is one line, and says where the file belon
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 from hitrate.logs.lines import first_objects, opening
@@ -76,8 +75,8 @@ def _messages_alone(found: list[dict[str, Any]]) -> str | None:
 
 def reason_against_table(head: bytes) -> str | None:
     """The same of a table (CSV), once no format has recognised it."""
-    line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-    names = [name.strip() for name in next(csv.reader([line]), [])]
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    names = list(next(iter(first_rows(start)), {})) if not start.startswith((b"{", b"[")) else []
     if len(names) < 2 or not all(name and name.replace("_", " ").replace(" ", "").isalnum() for name in names):
         return None
     if not any(name.lower() in _COUNTS_IN_TABLES for name in names):

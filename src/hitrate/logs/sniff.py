@@ -185,7 +185,7 @@ def _recognised(head: bytes, path: str) -> LogReader:
     unseen = len(head) >= HEAD_BYTES and not first.startswith((b"{", b"["))
     if fault is not None and (is_object or unseen):
         return RequestPairs()  # which says of each line what is wrong with it, and finds those that are in order
-    known = "; ".join(f"{reader.name} ({reader.about})" for reader in READERS)
+    known = ", ".join(reader.name for reader in READERS)
     place = f"{path}: " if fault is None else f"{path}{fault.place}: {fault.reason}; "
     if members:
         place += f"a JSON document with {', '.join(members[:6])}; "

@@ -72,8 +72,17 @@ def test_a_prompt_that_was_cut_is_not_used(tmp_path):
     calls, records = read(tmp_path, (arguments + received(prompt="a" * 20) + received(prompt="short")).encode())
     assert [json.loads(call.body)["prompt"] for call in calls] == ["short"]
     assert records.skipped[0].reason.startswith(CUT)
-    cut = received(prompt="word " * 20, ids=list(range(100)))
-    assert read(tmp_path, cut.encode())[1].skipped[0].reason.startswith(CUT)
+
+
+def test_a_prompt_that_may_have_been_cut(tmp_path):
+    log = received(1, prompt="word " * 20, ids=list(range(100))) + received(
+        2, prompt="word " * 20, ids=list(range(100))
+    )
+    calls, records = read(tmp_path, log.encode())
+    assert len(calls) == 2
+    assert [remark.what[:66] for remark in records.remarks] == [
+        "a prompt with as many characters as token ids, 100: if the server "
+    ]
 
 
 def test_prompts_that_are_not_in_the_log(tmp_path):

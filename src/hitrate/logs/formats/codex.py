@@ -28,9 +28,9 @@ from hitrate.logs.own_counts import count, first_count, usage_of
 from hitrate.logs.pairs import unix_time
 from hitrate.logs.shapes import kind
 
-_LINES = frozenset({"session_meta", "response_item", "turn_context", "event_msg", "compacted"})
+_LINES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
 
-_COMPACTED = frozenset({"context_compacted", "context_compaction"})
+_COMPACTED = ("context_compacted", "context_compaction")
 _FAILED = {
     "turn_aborted": "turn aborted by the user",
     "error": "error before its usage came",
@@ -96,8 +96,8 @@ class _Session:
                 yield from self._count(payload.get("info"), at, line)
             case "event_msg" if payload.get("type") in _COMPACTED:
                 self._happenings.compacted("", at)
-            case "event_msg" if payload.get("type") in _FAILED:
-                self._happenings.aborted(_FAILED[payload["type"]], at)
+            case "event_msg" if isinstance(event := payload.get("type"), str) and event in _FAILED:
+                self._happenings.aborted(_FAILED[event], at)
 
     def _set(self, payload: dict[str, Any], at: float | None) -> None:
         for name, member in _SETTINGS:

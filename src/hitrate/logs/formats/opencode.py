@@ -95,7 +95,8 @@ class _Messages:
             yield from self._call(step, {}, session, unix_time(value.get("timestamp")), line)
             return
         info = _info(value)
-        parts = [part for part in value.get("parts") or () if isinstance(part, dict)]
+        listed = value.get("parts")
+        parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
         session = str(info.get("sessionID") or "")
         at = _created(info)
         happenings = self._happenings.setdefault(session, Happenings())

@@ -35,7 +35,7 @@ from hitrate.logs.tables import rows
 _IDS = (b'"span_id"', b'"spanId"', b'"spanID"', b'"parent_id"', b'"parentSpanId"')
 _NAMES = ("gen_ai.", "openinference.span.kind", "llm.", "ai.operationId", "traceloop.")
 
-_CALLS = frozenset({"chat", "text_completion", "generate_content", "completion", "messages"})
+_CALLS = ("chat", "text_completion", "generate_content", "completion", "messages")
 
 _COUNTS: dict[str, tuple[str, ...]] = {
     "prompt": (

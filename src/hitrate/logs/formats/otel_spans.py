@@ -62,7 +62,7 @@ def _span(value: Mapping[str, Any]) -> Span:
     return Span(
         name=str(value.get("name") or value.get("operationName") or value.get("eventName") or ""),
         attributes=attributes,
-        events=[_event(one) for one in value.get("events") or value.get("logs") or () if isinstance(one, dict)],
+        events=[_event(one) for one in _objects(value.get("events") or value.get("logs"))],
         own_id=_text({**context, **value}, ("spanId", "span_id", "spanID")),
         parent_id=_text(value, ("parentSpanId", "parent_span_id", "parent_id", "parentSpanID"))
         or _jaeger_parent(value),
@@ -77,8 +77,8 @@ def attributes_of(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     found = {}
-    for one in value if isinstance(value, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("key"), str):
+    for one in _objects(value):
+        if isinstance(one.get("key"), str):
             found[one["key"]] = _plain(one.get("value"))
     return found
 
@@ -97,7 +97,7 @@ def _plain(value: Any) -> Any:
             return held
         case "arrayValue" | "array_value":
             listed = held.get("values") if isinstance(held, dict) else None
-            return [_plain(one) for one in listed or ()]
+            return [_plain(one) for one in listed] if isinstance(listed, list) else []
         case "kvlistValue" | "kvlist_value":
             return attributes_of(held.get("values") if isinstance(held, dict) else None)
     return value
@@ -113,17 +113,16 @@ def _first_time(value: Mapping[str, Any], names: Sequence[str]) -> float | None:
         found = value.get(name)
         if isinstance(found, str) and found.isdigit():
             found = int(found)
-        if isinstance(found, list) and len(found) == 2:  # JavaScript's exporters: seconds and nanoseconds
-            found = found[0] + found[1] / 1e9
+        if isinstance(found, list) and len(found) == 2 and all(type(one) is int for one in found):
+            found = found[0] + found[1] / 1e9  # JavaScript's exporters: seconds and nanoseconds
         if (at := unix_time(found)) is not None:
             return at
     return None
 
 
 def _jaeger_parent(value: Mapping[str, Any]) -> str:
-    references = value.get("references")
-    for one in references if isinstance(references, list) else ():
-        if isinstance(one, dict) and one.get("refType") == "CHILD_OF":
+    for one in _objects(value.get("references")):
+        if one.get("refType") == "CHILD_OF":
             return str(one.get("spanID") or "")
     return ""
 
@@ -143,3 +142,7 @@ def _error(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> str | Non
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -9,9 +9,9 @@
 each on one line. (https://github.com/vllm-project/vllm, vllm/entrypoints/logger.py; from 0.20 on
 vllm/entrypoints/serve/utils/request_logger.py.) Since 0.11 the prompt is on a line of its own that needs the level
 DEBUG. Where there are token ids they are the prompt: those are what vLLM hashes. With `--enable-log-outputs` the ids of
-an answer are counted. `--max-log-len` cuts prompts and ids without a mark; that is told from the line with the server's
-arguments, and else where text and ids of one prompt have the same length. Of a prompt that was cut nothing can be said,
-so it is not used. The clock has no year, so calls have no time.
+an answer are counted. `--max-log-len` cuts prompts and ids without a mark: where the line with the server's arguments
+names it, a prompt of that length is not used; else a remark names a prompt with as many characters as ids. The clock
+has no year, so calls have no time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from hitrate.core.model import Call, Usage
 from hitrate.core.recent import Recent
-from hitrate.core.records import Skipped
+from hitrate.core.records import Remark, Skipped
 from hitrate.core.wires import RENDERED
 from hitrate.logs.interface import Item, OwnRules, ReplyReader
 from hitrate.logs.lines import raw_lines
@@ -79,6 +79,7 @@ class _Requests:
         """Requests whose prompt came on a line of its own."""
         self._model: str | None = None
         self._longest: int | None = None
+        self._doubted = False
 
     def take(self, text: str, line: int) -> Iterator[Item]:
         if (found := _RECEIVED.search(text)) is not None:
@@ -115,6 +116,7 @@ class _Requests:
                 reason="--max-log-len cut the prompt, and what is left of it cannot be compared; leave it out",
             )
         else:
+            yield from self._may_be_cut(prompt[0], listed, line)
             lora = _LORA.search(text, prompt[1])
             call = Call(
                 target="vllm",
@@ -128,10 +130,18 @@ class _Requests:
 
     def _is_cut(self, prompt: Any, ids: list[int] | None) -> bool:
         lengths = [len(one) for one in (prompt, ids) if isinstance(one, str | list)]
-        if self._longest is not None:
-            return any(length >= self._longest for length in lengths)
-        # A token of text is more than a character long, but for the shortest prompts.
-        return len(lengths) == 2 and lengths[0] == lengths[1] > 32
+        return self._longest is not None and any(length >= self._longest for length in lengths)
+
+    def _may_be_cut(self, prompt: Any, ids: list[int] | None, line: int) -> Iterator[Remark]:
+        if self._longest is not None or self._doubted or not isinstance(prompt, str) or ids is None:
+            return
+        if len(prompt) == len(ids) > 32:  # as many characters as ids: only where each byte is a token
+            self._doubted = True
+            yield Remark(
+                line=line,
+                what=f"a prompt with as many characters as token ids, {len(ids):,}: if the server was started with "
+                f"--max-log-len {len(ids)}, what stood behind was cut, and a change there does not show",
+            )
 
     def _answered(self, request_id: str, text: str) -> Iterator[Item]:
         place = text.rfind(_OUTPUT_IDS)
