@@ -81,7 +81,13 @@ class Size(click.ParamType):
     metavar="SIZE",
     help="Keep at most so much of a request or an answer; all of it is passed on.",
 )
-@click.option("--store", "store", type=click.Path(path_type=Path), metavar="FILE", help="Store to record into.")
+@click.option(
+    "--store",
+    "store_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Record into this store instead of the usual one.",
+)
 @click.option("--no-content", is_flag=True, help="Record keyed hashes and lengths in place of what was said.")
 @click.option("--no-record", is_flag=True, help="Pass everything on and record nothing.")
 @click.option(
@@ -101,7 +107,7 @@ def proxy(
     idle_timeout: float,
     ca_file: Path | None,
     max_body_kept: int,
-    store: Path | None,
+    store_file: Path | None,
     no_content: bool,
     no_record: bool,
     retention: float | None,
@@ -141,16 +147,16 @@ def proxy(
     routes = Routes(parsed, token=token, key_upstreams=key_upstreams)
     tls = _tls(ca_file) if any(upstream.address.scheme == "https" for upstream in parsed) else None
     limits = Limits(connect_timeout_s=connect_timeout, idle_timeout_s=idle_timeout, max_body_kept=max_body_kept)
-    if no_record and (store or no_content or retention or max_store):
+    if no_record and (store_file or no_content or retention or max_store):
         raise UsageError("--no-record leaves nothing for --store, --no-content, --retention or --max-store")
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(contextlib.closing(listen(host, port)))
         recorder: Recorder | None = None
         sink: Sink | None = None
         if not no_record:
-            recorder = _recorder(parsed, command_line(sys.argv[1:]), store, no_content, retention, max_store)
+            recorder = _recorder(parsed, command_line(sys.argv[1:]), store_file, no_content, retention, max_store)
             stack.callback(recorder.close)
-            sink = _without_content(recorder, store) if no_content else recorder
+            sink = _without_content(recorder, store_file) if no_content else recorder
         server = Proxy(routes, sink=sink, limits=limits, tls=tls, page=_page_of(recorder))
         address = _address(host, listening.getsockname()[1])
         run(server, listening, lambda: _say_ready(address, parsed, recorder, token is not None, as_json))
@@ -160,7 +166,7 @@ def proxy(
 def _recorder(
     upstreams: tuple[Upstream, ...],
     command: str,
-    store: Path | None,
+    store_file: Path | None,
     no_content: bool,
     retention_days: float | None,
     max_bytes: int | None,
@@ -174,19 +180,19 @@ def _recorder(
         target=", ".join(upstream.given for upstream in upstreams),
         command=command,
         content="hashed" if no_content else "kept",
-        store=store,
+        store=store_file,
         keeper=("-m", "hitrate.watch"),
         keeper_options=options,
     )
 
 
-def _without_content(recorder: Recorder, store: Path | None) -> Sink:
+def _without_content(recorder: Recorder, store_file: Path | None) -> Sink:
     from hitrate.logs.database import default_path
     from hitrate.record.content_key import content_key
     from hitrate.record.no_content import ContentHasher
     from hitrate.serve.proxy.hashed_sink import HashedSink
 
-    return HashedSink(recorder, ContentHasher(content_key(store or default_path())))
+    return HashedSink(recorder, ContentHasher(content_key(store_file or default_path())))
 
 
 def _page_of(recorder: Recorder | None) -> Callable[[], int | None]:
