@@ -19,7 +19,8 @@ REPLY = {
 def chat(number: int = 1, **fields: Any) -> Exchange:
     """A chat completion that came as one body; no two of different numbers are alike."""
     body = {"model": "practice-1", "messages": [{"role": "user", "content": f"question {number}"}]}
-    return exchange(json.dumps(body).encode(), json.dumps(REPLY).encode(), at=1.79e9 + number, **fields)
+    fields = {"at": 1.79e9 + number, **fields}
+    return exchange(json.dumps(body).encode(), json.dumps(REPLY).encode(), **fields)
 
 
 def exchange(request: bytes, response: bytes, **fields: Any) -> Exchange:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 
 import pytest
 import streams
@@ -12,8 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hitrate.logs.hashed.stand_ins import expand_body, expand_call, expand_text
+from hitrate.logs.store import Store
 from hitrate.record.content_key import ContentKey, content_key
-from hitrate.record.no_content import ContentHasher
+from hitrate.record.journal import Journal
+from hitrate.record.keeper import Keeper
+from hitrate.record.no_content import ContentHasher, WithoutContent
+from hitrate.record.places import journal_folder
 from hitrate.record.reading import call_of
 
 KEY = ContentKey(b"k" * 32, 1.79e9)
@@ -226,7 +231,7 @@ def test_a_stream_keeps_usage_times_and_lengths(hasher, path):
 
 def test_a_compressed_stream_keeps_its_times(hasher):
     pieces_sent = streams.CHAT
-    packer = __import__("zlib").compressobj(wbits=31)
+    packer = zlib.compressobj(wbits=31)
     packed = [packer.compress(piece) + packer.flush(2) for piece in pieces_sent[:-1]]
     packed.append(packer.compress(pieces_sent[-1]) + packer.flush())
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
@@ -260,6 +265,33 @@ def test_a_reply_hashes_like_the_message_it_becomes(hasher):
     assert json.loads(hasher.hash_request(request))["messages"][0]["content"] == reply
 
 
+class Kept:
+    """A sink that keeps what it is given."""
+
+    def __init__(self):
+        self.exchanges = []
+
+    def record(self, exchange):
+        self.exchanges.append(exchange)
+        return True
+
+
+def test_a_sink_is_given_what_was_hashed(hasher):
+    kept = Kept()
+    assert WithoutContent(kept, hasher).record(chat()) is True
+    assert kept.exchanges == [ContentHasher(KEY).hash_exchange(chat())]
+
+
+def test_what_cannot_be_hashed_is_recorded_without_anything_of_it(hasher, monkeypatch):
+    monkeypatch.setattr(hasher, "hash_exchange", lambda exchange: 1 / 0)
+    kept = Kept()
+    assert WithoutContent(kept, hasher).record(chat(path="/v1/chat/completions?user=alice")) is True
+    (found,) = kept.exchanges
+    assert b"question" not in found.request_body and b"Yes." not in found.response_body
+    assert (found.path, found.status, found.at, call_of(found).status) == (found.path, 200, chat().at, 200)
+    assert "alice" not in found.path
+
+
 # The key
 
 
@@ -275,3 +307,29 @@ def test_a_damaged_key_is_said(tmp_path):
     (tmp_path / "runs.sqlite3.content-key").write_text("zz")
     with pytest.raises(Exception, match="is damaged"):
         content_key(tmp_path / "runs.sqlite3")
+
+
+# In the store
+
+
+def test_no_file_of_a_recording_holds_content(tmp_path):
+    path = tmp_path / "runs.sqlite3"
+    with Store.open(path) as store:
+        run = store.begin_run("record", "practice", None, "hitrate proxy --no-content", "2026-11-29", content="hashed")
+        folder = journal_folder(path, run)
+        journal = Journal(folder)
+        sink = WithoutContent(journal, ContentHasher(content_key(path)))
+        for number in range(3):
+            request = body(f"Alice Abernathy asks for the {number}th time about her pancreas")
+            assert sink.record(streamed(request, streams.MESSAGES, path="/v1/messages", error=None))
+        written = [file.read_bytes() for file in folder.iterdir()]
+        journal.close()
+        keeper = Keeper(folder, store, run)
+        assert keeper.drain() == 3
+        keeper.close()
+        calls = list(store.calls(run))
+    assert [call.usage.cached_tokens for call in calls] == [32, 32, 32]
+    assert [json.loads(expand_call(call).body)["model"] for call in calls] == ["claude-sonnet-4-5"] * 3
+    written += [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+    for word in (b"Abernathy", b"pancreas", b"Good ", b"patient"):
+        assert not any(word in data for data in written)

@@ -30,9 +30,9 @@ class StoredRun:
     own_rules = OwnRules()
 
     def __init__(self, run: str) -> None:
-        from hitrate.logs.store import Store
+        from hitrate.cli.stored import open_store
 
-        self._store = Store.open()
+        self._store = open_store()
         try:
             self.path = self._store.find(run)
         except BaseException:

@@ -14,9 +14,10 @@ from hitrate.cli.options import output_options
 def runs(limit: int, delete: str | None, output: str | None, html_file: str | None) -> None:
     """List stored runs, newest first. HITRATE_STORE names another store."""
     from hitrate.cli.showing import show
-    from hitrate.logs.store import RunList, Store
+    from hitrate.cli.stored import open_store
+    from hitrate.logs.store import RunList
 
-    with Store.open() as store:
+    with open_store() as store:
         if delete is not None:
             run_id = store.find(delete)
             store.delete(run_id)

@@ -17,7 +17,6 @@ from hitrate.logs.store import Store
 from hitrate.record.keeper import Keeper
 from hitrate.record.keeping import Limits, Wakes, keep
 from hitrate.record.places import journal_folder
-from hitrate.record.recovery import recover
 
 
 def parser() -> argparse.ArgumentParser:
@@ -47,7 +46,6 @@ def main(arguments: Sequence[str]) -> int:
         with Store.open(asked.store) as store:
             keeper = Keeper(journal_folder(store.path, asked.run), store, asked.run, say)
             print(json.dumps({"run": asked.run, "pid": os.getpid()}), flush=True)
-            recover(store)
             limits = Limits(max_age_s=asked.max_age_s, max_bytes=asked.max_bytes)
             keep(keeper, store, Wakes(sys.stdin.fileno()), limits=limits, say=say)
     except HitrateError as error:

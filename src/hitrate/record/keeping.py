@@ -9,8 +9,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from hitrate.errors import HitrateError
 from hitrate.logs.store import Store, StoreUnavailable
 from hitrate.record.keeper import Keeper
+from hitrate.record.recovery import recover
 
 LOOK_S = 0.2
 """The longest an exchange waits when no wake-up came for it."""
@@ -61,8 +63,10 @@ def keep(
 ) -> None:
     """Until `wakes` end and everything is taken in. `after` is called with the exchanges of each look that found any.
 
-    A store that cannot be written is said once, and tried again. UsageError when the run was deleted.
+    First takes in what earlier recordings left. A store that cannot be written is said once, and tried again.
+    UsageError when the run was deleted.
     """
+    _take_in_others(store, say)
     retired_at_s = float("-inf")
     trouble: str | None = None
     while not wakes.ended:
@@ -86,10 +90,20 @@ def keep(
         time.sleep(_GATHER_S)
 
 
+def _take_in_others(store: Store, say: Callable[[str], None]) -> None:
+    """Through a connection of its own: what counts the calls put into `store` counts those of one recording."""
+    try:
+        with Store.open(store.path) as own:
+            for run, exchanges in recover(own).items():
+                say(f"taken in from recording {run}, which was cut off: {exchanges:,} of its exchanges")
+    except (HitrateError, OSError) as error:
+        say(f"what earlier recordings left is not taken in: {error}")
+
+
 def _retire(store: Store, limits: Limits, say: Callable[[str], None]) -> None:
     if limits.max_age_s is None and limits.max_bytes is None:
         return
     older_than = None if limits.max_age_s is None else time.time() - limits.max_age_s
     retired = store.retire(older_than=older_than, max_bytes=limits.max_bytes)
     for run, calls in retired.runs.items():
-        say(f"the oldest {calls} calls of recording {run} were removed: the store has reached its limit")
+        say(f"removed from recording {run}, as the store has reached its limit: its {calls:,} oldest calls")
