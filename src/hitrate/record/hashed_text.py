@@ -8,13 +8,13 @@ words of a certain kind are in it.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from hitrate.logs.hashed.chunks import MARK, written_signs
 from hitrate.logs.hashed.cues import cues_in
 from hitrate.record.hashed_spans import cues_that_matter, kept_words
 from hitrate.record.hashed_values import ValueHasher
-from hitrate.record.hashed_words import BLANK, PIECE, Phrase, Word, words
+from hitrate.record.hashed_words import BLANK, NOT_A_RUN, PIECE, WORD, Phrase, Word, words
 
 _BLANK_CODES = {" ": "s", "\t": "t", "\u00a0": "n", "\u3000": "i"}
 _NO_BLANKS = dict.fromkeys(map(ord, BLANK))
@@ -24,6 +24,63 @@ _BREAK = ("pB;",)
 _LONGEST = 1 << 17
 """Code points of a text of which every word is looked at."""
 _LONGEST_LINE = 256
+
+
+class _Cut:
+    """The chunks of a piece of a line as it is gone through; `chunk` makes that of a phrase."""
+
+    def __init__(self, line: str, end: int, chunk: Callable[[int, int, str], str]) -> None:
+        self._line = line
+        self._end = end
+        self._chunk = chunk
+        self._written: list[str] = []
+        self._phrase: Phrase | None = None
+        self._last: tuple[int, Phrase] | None = None
+        """Where the chunk of the last phrase stands, and the phrase."""
+
+    def add_signs(self, start: int, signs: str) -> None:
+        """Blanks inside a phrase, or behind its end, are written with it."""
+        if self._phrase is None or signs.strip(BLANK):
+            self._close(start)
+            self._written.append(written_signs(signs))
+
+    def add_word(self, word: Word, alone: str) -> None:
+        """`alone` is its chunk where it is one by itself."""
+        if not alone and self._phrase is not None and self._phrase.takes(self._line, word):
+            self._phrase.end = word.end
+            return
+        self._close(word.start)
+        if alone:
+            self._written.append(alone)
+        else:
+            self._phrase = Phrase(self._line, word.start, word.end)
+
+    def add_run(self, start: int, end: int) -> None:
+        """Small words with single spaces between."""
+        while start < end:
+            if self._phrase is not None and (rest := self._phrase.takes_of(self._line, start, end)) > start:
+                start = rest
+                continue
+            self._close(start)
+            stop = self._line.find(" ", start, end)
+            self._phrase = Phrase(self._line, start, end if stop < 0 else stop)
+            start = end if stop < 0 else stop + 1
+
+    def finished(self, named_by: str) -> list[str]:
+        self._close(self._end)
+        if named_by and self._last is not None:
+            index, phrase = self._last
+            self._written[index] = self._chunk(phrase.start, phrase.end, named_by)
+        return self._written
+
+    def _close(self, behind: int) -> None:
+        phrase, self._phrase = self._phrase, None
+        if phrase is None:
+            return
+        self._last = len(self._written), phrase
+        self._written.append(self._chunk(phrase.start, phrase.end, ""))
+        if phrase.end < behind:
+            self._written.append(written_signs(self._line[phrase.end : behind]))
 
 
 class TextHasher:
@@ -82,40 +139,20 @@ class TextHasher:
 
         `named_by` is a cue that the last phrase gets in any case.
         """
-        written: list[str] = []
-        last: tuple[int, Phrase] | None = None
-        phrase: Phrase | None = None
+        cut = _Cut(line, end, lambda at, stop, more: self._chunk(line, at, stop, position, length, more))
         for piece in PIECE.finditer(line, start, end):
-            signs = piece["signs"]
-            if signs is not None and phrase is not None and not signs.strip(BLANK):
-                continue  # blanks inside a phrase, or behind its end, where they are written with it
-            found = [Word(piece.start(), piece.end(), written_signs(signs))] if signs else words(line, *piece.span())
-            for word in found:
-                alone = word.written or self._values.alone(line, word.start, line[word.start : word.end])
-                if not alone and phrase is not None and phrase.takes(line, word):
-                    phrase.end = word.end
-                    continue
-                if phrase is not None:
-                    last = len(written), phrase
-                    written += self._phrase(line, phrase, word.start, position, length)
-                    phrase = None
-                if alone:
-                    written.append(alone)
-                else:
-                    phrase = Phrase(line, word)
-        if phrase is not None:
-            last = len(written), phrase
-            written += self._phrase(line, phrase, end, position, length)
-        if named_by and last is not None:
-            index, phrase = last
-            written[index] = self._chunk(line, phrase.start, phrase.end, position, length, named_by)
-        return written
-
-    def _phrase(self, line: str, phrase: Phrase, behind: int, position: int, length: int) -> Iterator[str]:
-        """A phrase, with the blanks up to what stands behind it."""
-        yield self._chunk(line, phrase.start, phrase.end, position, length)
-        if phrase.end < behind:
-            yield written_signs(line[phrase.end : behind])
+            sort, (at, stop) = piece.lastgroup, piece.span()
+            if sort == "run" and NOT_A_RUN.match(line, at, stop) is None:
+                cut.add_run(at, stop)
+            elif sort == "signs":
+                cut.add_signs(at, piece[0])
+            else:
+                found = [Word(*one.span()) for one in WORD.finditer(line, at, stop)]
+                for word in found if sort == "run" else words(line, at, stop):
+                    cut.add_word(
+                        word, word.written or self._values.alone(line, word.start, line[word.start : word.end])
+                    )
+        return cut.finished(named_by)
 
     def _chunk(self, line: str, start: int, end: int, position: int, length: int, more: str = "") -> str:
         text = line[start:end]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import urlsafe_b64encode
+from binascii import b2a_base64
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
@@ -29,6 +29,7 @@ _TIME_SIGNS = re.compile(
 )
 _WORDS = re.compile(r"[a-z][a-z'-]{2,}")
 
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _LABEL = 40
 """Code points in front of a value that may say that it is an id."""
 _LINE = 240
@@ -58,7 +59,7 @@ class ValueHasher:
         """12 characters that tell equal data."""
         keyed = self._keyed.copy()
         keyed.update(data)
-        return urlsafe_b64encode(keyed.digest()).decode()
+        return b2a_base64(keyed.digest(), newline=False).translate(_URL_SAFE).decode()
 
     def _hash_anew(self, text: str) -> str:
         return self.digest(text.encode("utf-8", "surrogatepass"))

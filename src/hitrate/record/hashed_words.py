@@ -12,8 +12,17 @@ BLANK = " \t\u00a0\u3000\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e"
 """White space inside a line, and characters without width."""
 
 _SIGNS = "\"'`<>()\\[\\]{},;|=:\\\\，。：；（）「」【】“”…、☐☑☒✅⬜✔✓❌🔲🔳⏳🔄│├└─•·"
-PIECE = re.compile(rf"(?P<signs>(?:[{BLANK}\s{_SIGNS}])+)|(?P<word>[^{BLANK}\s{_SIGNS}]+)")
-"""What stands between words, and words."""
+PIECE = re.compile(
+    rf"(?P<signs>(?:[{BLANK}\s{_SIGNS}])+)"
+    rf"|(?P<run>[a-z]{{1,31}}(?: [a-z]{{1,31}})+(?=[{BLANK}\s{_SIGNS}]|[.!?](?:\s|\Z)|\Z))"
+    rf"|(?P<word>[^{BLANK}\s{_SIGNS}]+)"
+)
+"""What stands between words; several small words, which are most of a text; and words of any kind."""
+
+NOT_A_RUN = re.compile(r"[0-9a-f]{4,31}\b|.*\b(?:true|false|null)\b")
+"""Small words that have to be looked at one by one, as a value or a word of JSON may be among them."""
+
+WORD = re.compile(r"[^ ]+")
 
 _ONLY_SIGNS = re.compile(r"[-*+#/~^&!?._%$@]+")
 _START_SIGNS = re.compile(r"(?:\*+|__+|--+|/+|#+)")
@@ -36,10 +45,13 @@ class Phrase:
 
     __slots__ = ("end", "is_name", "opens", "start")
 
-    def __init__(self, line: str, word: Word) -> None:
-        self.start, self.end = word.start, word.end
-        self.is_name = _is_capital(line[word.start])
-        self.opens = not line[: word.start].rstrip(BLANK)[-1:].isalnum()
+    def __init__(self, line: str, start: int, end: int) -> None:
+        self.start, self.end = start, end
+        self.is_name = _is_capital(line[start])
+        before = start - 1
+        while before >= 0 and line[before] in BLANK:
+            before -= 1
+        self.opens = before < 0 or not line[before].isalnum()
 
     def takes(self, line: str, word: Word) -> bool:
         if word.end - self.start > _LONGEST:
@@ -50,6 +62,16 @@ class Phrase:
             return False
         self.is_name = False
         return True
+
+    def takes_of(self, line: str, start: int, end: int) -> int:
+        """Small words with single spaces between: takes as many as fit, and gives where the rest starts."""
+        if self.is_name and not self.opens:
+            return start
+        stop = end if end - self.start <= _LONGEST else line.rfind(" ", start, self.start + _LONGEST + 1)
+        if stop < 0:
+            return start
+        self.end, self.is_name = stop, False
+        return min(stop + 1, end)
 
 
 def _is_capital(letter: str) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hitrate.logs.hashed.chunks import MARK
 from hitrate.record.content_key import ContentKey
-from hitrate.record.exchange import Exchange
+from hitrate.record.exchange import Exchange, Sink
 from hitrate.record.hashed_json import JsonHasher
 from hitrate.record.hashed_stream import StreamHasher
 from hitrate.record.hashed_text import TextHasher
@@ -72,6 +72,18 @@ class ContentHasher:
             },
             response_body=body,
             reads=reads,
+        )
+
+    def bare(self, exchange: Exchange) -> Exchange:
+        """What is left where content cannot be told from the rest: when, how long, with which status."""
+        return replace(
+            exchange,
+            path=exchange.path.partition("?")[0],
+            request_headers={},
+            request_body=self._opaque(exchange.request_body),
+            response_headers={},
+            response_body=self._opaque(exchange.response_body),
+            reads=(),
         )
 
     def _request(self, exchange: Exchange) -> bytes:
@@ -178,6 +190,21 @@ class ContentHasher:
 
     def _opaque(self, data: bytes) -> bytes:
         return f"{MARK}b{len(data)}.{self._texts.digest(data)};".encode() if data else b""
+
+
+class WithoutContent:
+    """A sink in front of another one, which gets exchanges without content."""
+
+    def __init__(self, sink: Sink, hasher: ContentHasher) -> None:
+        self._sink = sink
+        self._hasher = hasher
+
+    def record(self, exchange: Exchange) -> bool:
+        try:
+            hashed = self._hasher.hash_exchange(exchange)
+        except Exception:  # nothing a client or server sends may end the traffic, or get into the record as it is
+            hashed = self._hasher.bare(exchange)
+        return self._sink.record(hashed)
 
 
 class _Known:

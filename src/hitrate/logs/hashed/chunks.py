@@ -24,6 +24,7 @@ with the same letters is the form. Cues say which words that causes are told by 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MARK = "~1:"
 """Opens hashed text; `NUMBER` a number, which stood in the JSON without quotes."""
@@ -47,6 +48,7 @@ _RUN = re.compile(r"(.)\1*", re.DOTALL)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
+@lru_cache(maxsize=2048)
 def written_signs(text: str) -> str:
     """A chunk of punctuation and white space."""
     codes = []
