@@ -120,3 +120,12 @@ def test_a_compressed_file_that_is_cut_off_gives_what_came():
 )
 def test_a_body_out_of_a_cell(given, value, body):
     assert body_of(given) == (value, body)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 5])
+@pytest.mark.parametrize("text", ['"a\\\\"', '"\\""', '"]}{["', '"\\\\\\""', '""'])
+def test_quotes_and_backslashes_in_a_value_that_is_passed_over(text, chunk, monkeypatch):
+    monkeypatch.setattr(json_values, "_CHUNK", chunk)
+    monkeypatch.setattr(json_values, "LONGEST_LINE", 8)
+    data = f'[{{"long": "{"x" * 40}", "t": [{text}]}}, 2]'.encode()
+    assert read(data, ()) == [(1, "a record of more than 8 characters"), (1, 2)]

@@ -26,8 +26,9 @@ _LONGEST_TOKEN = 16
 """Characters by which a literal or an escape can be cut off at the end of what was read."""
 
 _skip_space = re.compile(r"[ \t\n\r\ufeff]*").match
-_bracket_or_string = re.compile(r'"(?:[^"\\]|\\.)*"|["{}\[\]]', re.DOTALL)
-_end_of_plain = re.compile(r"[,\]}]")
+_bracket_or_quote = re.compile(r'["{}\[\]]')
+_rest_of_string = re.compile(r'(?:[^"\\]|\\.)*+("?)', re.DOTALL).match
+_separator = re.compile(r"[,\]}]")
 Path = tuple[str, ...]
 
 
@@ -220,24 +221,36 @@ class _Text:
 
     def _pass_over(self) -> bool:
         """Go behind a damaged value, as far as brackets and quotes tell where it ends; whether they do."""
+        if self._text[self._at : self._at + 1] not in ("{", "["):
+            return self._go_to(_separator) != ""
         depth = 0
-        is_nested = self._text[self._at : self._at + 1] in ("{", "[")
-        pattern = _bracket_or_string if is_nested else _end_of_plain
-        while True:
-            for match in pattern.finditer(self._text, self._at):
-                token = match[0]
-                if not is_nested:
-                    self._at = match.start()
-                    return True
-                if token == '"':  # a string that does not end in what was read
-                    self._at = match.start()
-                    break
-                self._at = match.end()
-                depth += (token in ("{", "[")) - (token in ("}", "]"))
-                if depth == 0:
-                    return True
-            if len(self._text) - self._at > LONGEST_LINE or not self._more(_CHUNK):
+        while found := self._go_to(_bracket_or_quote):
+            self.step()
+            if found == '"' and not self._end_string():
                 return False
+            depth += (found in ("{", "[")) - (found in ("}", "]"))
+            if depth == 0:
+                return True
+        return False
+
+    def _go_to(self, pattern: re.Pattern[str]) -> str:
+        """Go to the next character that the pattern finds; "" where none comes. What is passed is forgotten."""
+        while (found := pattern.search(self._text, self._at)) is None:
+            self._at = len(self._text)
+            if not self._more(_CHUNK):
+                return ""
+        self._at = found.start()
+        return found[0]
+
+    def _end_string(self) -> bool:
+        """Go behind the string that began in front of here; whether it ends."""
+        while (found := _rest_of_string(self._text, self._at)) is not None:
+            self._at = found.end()
+            if found[1]:
+                return True
+            if not self._more(_CHUNK):
+                break
+        return False
 
     def _more(self, size: int) -> bool:
         if self._ended:
