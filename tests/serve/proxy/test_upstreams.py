@@ -30,6 +30,7 @@ from hitrate.serve.proxy.upstreams import parse_upstreams
         ("https://h/openai/v1", "/openai/v1/models", "/openai/v1/models"),
         ("https://h/openai/v1", "/openai/deployments/x/chat?v=1", "/openai/deployments/x/chat?v=1"),
         ("https://h/openai/v1", "/v1/models", "/openai/v1/models"),
+        ("https://h/openai/v1", "*", "*"),
         ("https://h/api/paas/v4", "/v1/chat/completions", "/api/paas/v4/chat/completions"),
         ("https://h/api/paas/v4", "/v4/chat/completions", "/api/paas/v4/chat/completions"),
         ("https://h/api/v1", "/v1/messages", "/api/v1/messages"),

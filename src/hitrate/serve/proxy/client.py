@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import sys
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, cast
 
@@ -24,6 +25,9 @@ AHEAD_LIMIT_BYTES = 64 * 1024
 LINGER_S = 5.0
 """A client that was answered before it had sent its request whole may go on for so long: to close on it would throw
 away the answer it has not read."""
+
+_AT_ONCE = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
+"""SO_LINGER: close with a reset."""
 
 
 class ClientSide(asyncio.Protocol):
@@ -82,7 +86,7 @@ class ClientSide(asyncio.Protocol):
         if reset:
             raw_socket = self.transport.get_extra_info("socket")
             if raw_socket is not None:
-                raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
             self.transport.abort()
         else:
             self.transport.close()

@@ -66,6 +66,7 @@ class UpstreamSide(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._lost(None)
+        self.transport.abort()  # a request that it does not read would hold it open
         return False
 
     def connection_lost(self, error: Exception | None) -> None:

@@ -329,7 +329,7 @@ class Relay:
 
     def _fail(self, reason: str, status: int = 502) -> None:
         """The upstream does not answer, or not to the end."""
-        if not self.tunnel:
+        if not self.tunnel and not self._answered:
             self._proxy.counters.upstream_errors += 1
         if self._answer is None and not self.tunnel:
             self._refuse(Refused(status, f"{self._pool.name}: {reason}"))

@@ -38,7 +38,7 @@ class Upstream(NamedTuple):
         the base URL it is a prefix and nothing else. What is left belongs to the server beside its API (`/health`).
         """
         base = self.address.path.encode()
-        if not base or _begins(path, base):
+        if not base or _begins(path, base) or path == b"*":
             return path
         version = _VERSION.search(self.address.path)
         if version is None:
