@@ -23,12 +23,13 @@ class Agent:
     def turn(
         self,
         at: float,
-        text: str = "Go on with the next file. " * 40,
+        text: str | None = None,
         *,
         system: str = SYSTEM,
         reported: bool = True,
         status: int = 200,
     ) -> Call:
+        text = text or f"Go on with file {len(self.messages) // 2 + 1}. " * 40
         self.messages.append({"role": "user", "content": text})
         pieces = [system, *(json.dumps(one) for one in self.messages)]
         shared = 0

@@ -136,7 +136,7 @@ class _Pages:
         from hitrate.watch.metrics import CONTENT_TYPE
 
         if self._metrics is None:
-            raise HTTPException(404, "metrics are those of a recorder that runs; this page shows a stored recording")
+            raise HTTPException(404, "metrics are those of a recorder; this page shows what is stored")
         return Response(self._metrics(), headers={"content-type": CONTENT_TYPE})
 
     async def static(self, request: Request) -> Response:

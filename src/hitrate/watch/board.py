@@ -148,13 +148,14 @@ class Board:
             lately=Lately(calls=len(self._lately), hit_rate=cached / prompt if prompt else None),
             waterfall=self._labels.waterfall(),
             rule_set=self.rule_set,
+            shown_sessions=tuple(one.id for one in self._sessions.values()),
             sessions=tuple(
                 SessionTurns(head=one.head(), turns=one.turns_after(after), revision=one.revision)
                 for one in self._sessions.values()
                 if one.revision > after
             ),
+            shown_breaks=self._breaks.shown(),
             breaks=self._breaks.after(after),
-            taken_back=self._breaks.taken_back_after(after),
             first_tokens=tuple(point for revision, point in self._first_tokens if revision > after),
             oddities=self.oddities,
         )

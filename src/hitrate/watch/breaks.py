@@ -96,7 +96,6 @@ class Breaks:
         """By number, the one that showed last at the end."""
         self._by_key: dict[_Key, int] = {}
         self._numbered = 0
-        self._taken_back: deque[tuple[int, int]] = deque(maxlen=MOST_BREAKS)
 
     def add(self, loss: Loss, session: Session, turn: Turn, revision: int) -> int:
         """Count a loss in; the number of its break."""
@@ -131,7 +130,6 @@ class Breaks:
                 listed.remove(one)  # type: ignore[arg-type]
         if not growing.occurrences:
             del self._growing[identity], self._by_key[growing.key]
-            self._taken_back.append((revision, identity))
 
     def of_session(self, session: int) -> int:
         return sum(one.session.id == session for one in self._growing.values())
@@ -147,5 +145,5 @@ class Breaks:
         """Those that changed since a revision, the one that showed last at the end."""
         return tuple(one.view() for one in self._growing.values() if one.revision > revision)
 
-    def taken_back_after(self, revision: int) -> tuple[int, ...]:
-        return tuple(identity for at, identity in self._taken_back if at > revision)
+    def shown(self) -> tuple[int, ...]:
+        return tuple(self._growing)

@@ -137,10 +137,13 @@ class Update(Struct, kw_only=True):
     lately: Lately
     waterfall: Waterfall
     rule_set: str | None
+    shown_sessions: tuple[int, ...]
+    """All that are kept, the one with the newest call last; what a page has beside them is gone."""
     sessions: tuple[SessionTurns, ...]
+    shown_breaks: tuple[int, ...]
+    """All that are kept, the one that showed last at the end. A break that is missing is too old, or turned out to be
+    none."""
     breaks: tuple[Break, ...]
-    taken_back: tuple[int, ...]
-    """Breaks that turned out to be none."""
     first_tokens: tuple[FirstToken, ...]
     oddities: tuple[Finding, ...]
     """What is odd about how the target reports its tokens."""

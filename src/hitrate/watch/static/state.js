@@ -1,8 +1,6 @@
 // What the page knows. An update is the whole of it or what changed; both are bounded as the server's own state is.
 
-const MOST_SESSIONS = 50;
 const MOST_TURNS = 200;
-const MOST_BREAKS = 100;
 const MOST_FIRST_TOKENS = 200;
 
 export class State {
@@ -30,22 +28,17 @@ export class State {
     }
     for (const one of update.breaks) {
       if (!update.whole && !this.breaks.has(one.id)) news.push(one);
-      this.breaks.delete(one.id); // the one that showed last stands at the end
       this.breaks.set(one.id, one);
     }
-    for (const id of update.taken_back) this.breaks.delete(id);
-    dropOldest(this.breaks, MOST_BREAKS);
+    this.sessions = only(this.sessions, update.shown_sessions);
+    this.breaks = only(this.breaks, update.shown_breaks);
     this.firstTokens = [...this.firstTokens, ...update.first_tokens].slice(-MOST_FIRST_TOKENS);
-    this.dropQuietSessions();
     return news;
   }
-
-  dropQuietSessions() {
-    if (this.sessions.size <= MOST_SESSIONS) return;
-    const byRevision = [...this.sessions.values()].sort((one, other) => other.revision - one.revision);
-    for (const { head } of byRevision.slice(MOST_SESSIONS)) this.sessions.delete(head.id);
-  }
 }
+
+// The entries that the server keeps, too, in its order.
+const only = (map, ids) => new Map(ids.filter((id) => map.has(id)).map((id) => [id, map.get(id)]));
 
 function dropOldest(map, most) {
   for (const key of map.keys()) {
