@@ -49,9 +49,10 @@ def json_rows(stream: BinaryIO, arrays: tuple[Path, ...]) -> Iterator[Row | Skip
     text = _Text(stream)
     try:
         while text.peek():
-            yield from _document(text, arrays)
-            if text.peek() == ",":  # objects with commas between, as one gets by cutting an array
+            if text.peek() in ",]}":  # commas between objects, as one gets by cutting an array; what a damaged one left
                 text.step()
+            else:
+                yield from _document(text, arrays)
     except _Cut as fault:
         yield Skipped(line=fault.line, reason=fault.reason)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

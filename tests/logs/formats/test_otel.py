@@ -330,3 +330,10 @@ def test_without_counts_of_what_was_written_a_cold_call_says_nothing(tmp_path):
     spans = [span(number, attributes=keyed({**CLAUDE, READ: cached})) for number, cached in enumerate((0, 800, 0))]
     calls, _ = read(tmp_path, json.dumps(otlp(*spans)).encode())
     assert [bool(call.body) for call in calls] == [False, True, True]
+
+
+def test_brackets_that_a_damaged_span_leaves_behind(tmp_path):
+    broken = json.dumps(EXPORT).replace('"start_time": "', '"', 1).encode() + b"]}}\n" + jsonl(CONSOLE)
+    calls, records = read(tmp_path, broken, "otel")
+    assert len(calls) <= 1
+    assert records.damaged >= 1
