@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import random
 
 import pytest
-from exports import OUTPUT, PROMPTS, WITH_TEXT
-from log_files import read
+from exports import OUTPUT, PROMPTS, WITH_TEXT, lines, litellm_spend, openrouter, usage
 
 from hitrate.cli.group import run
-from hitrate.errors import InputFileError, UsageError
 
 EXPORTS = pytest.mark.parametrize("name", WITH_TEXT)
 
@@ -80,34 +76,21 @@ def test_whatif_says_what_the_fix_is_worth(said, name):
     assert fixed["hit_rate"] > 0.7
 
 
-@EXPORTS
-@pytest.mark.parametrize("pack", [gzip.compress, lambda data: data.decode().encode("utf-16")], ids=["gzip", "UTF-16"])
-def test_packed_files_are_read_as_if_they_were_not(tmp_path, name, pack):
-    format, data = WITH_TEXT[name]
-    if format == "mitmproxy" and pack is not gzip.compress:
-        pytest.skip("flows are bytes and no text")
-    assert read(tmp_path, pack(data)) == read(tmp_path, data)
-
-
-@EXPORTS
-def test_a_named_format_reads_what_has_lost_its_start(tmp_path, name):
-    format, data = WITH_TEXT[name]
-    calls, _ = read(tmp_path, data, format)
-    assert len(calls) == len(PROMPTS)
-
-
-@EXPORTS
-def test_damage_anywhere_loses_no_more_than_it_must_and_says_so(tmp_path, name):
-    """Bytes overwritten or cut off at thirty places: reading never fails, and what is lost is told."""
-    format, data = WITH_TEXT[name]
-    chance = random.Random(name)
-    for _ in range(30):
-        place = chance.randrange(data.find(b"\n") + 1, len(data))
-        damaged = data[:place] if chance.random() < 0.3 else data[:place] + chance.randbytes(3) + data[place + 3 :]
-        try:
-            calls, records = read(tmp_path, damaged, format)
-        except (InputFileError, UsageError):
-            continue
-        assert len(calls) <= len(PROMPTS)
-        told = records.damaged + len(records.remarks)
-        assert told or len(calls) == len(PROMPTS) or format == "openai-batch"
+@pytest.mark.parametrize(
+    "data",
+    [
+        lines(openrouter(turn, native_tokens_cached=cached) for turn, cached in enumerate((0, 2176, 0, 2304))),
+        lines(
+            litellm_spend(turn, proxy_server_request={}, response={}, metadata={"usage_object": usage(turn, cached)})
+            for turn, cached in enumerate((0, 2176, 0, 2304))
+        ),
+    ],
+    ids=["openrouter", "litellm without prompts"],
+)
+def test_a_loss_shows_in_token_counts_alone(tmp_path, capsys, data):
+    file = tmp_path / "export"
+    file.write_bytes(data)
+    assert run(["explain", str(file), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [(one["cause"], one["call"], one["lost_tokens"]) for one in report["findings"]] == [("not-visible", 2, 2304)]
+    assert report["sessions"] == 1

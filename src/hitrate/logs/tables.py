@@ -113,7 +113,7 @@ class _Rejoined(io.RawIOBase):
 
 def _columns(header: str) -> tuple[list[str], str]:
     """The names of the columns, and what separates them: whichever gives the most."""
-    header = header.strip("\r\n").replace("\r", " ")  # lines that end with CR alone are no table of several rows
+    header = header.strip("\r\n")
     try:
         split: list[tuple[list[str], str]] = [
             (next(_reader([header], delimiter), []), delimiter) for delimiter in _DELIMITERS

@@ -144,13 +144,13 @@ def text(value: Any) -> str:
 
 def number(value: Any) -> float | None:
     """A number, or the text of one, as in a table's cell."""
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if is_number else None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
 
 
 def dollars(value: Any) -> float | None:
