@@ -32,7 +32,7 @@ export function firstTokenPlot(points, width) {
   const span = ticks.at(-1) - low;
   const bottom = HEIGHT - BOTTOM;
   const yOf = (ms) => (bottom - ((Math.log10(Math.max(ms, 10 ** low)) - low) / span) * (bottom - TOP)).toFixed(1);
-  const right = width < WIDE ? width - 8 : width - 96; // the medians stand beside the plot where there is room
+  const right = width < WIDE ? width - 8 : width - 118; // the medians stand beside the plot where there is room
   const pitch = (right - LEFT) / Math.max(20, points.length);
   const xOf = (place) => (LEFT + pitch * (place + 0.5)).toFixed(1);
   const svg = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": firstTokensInWords(points) });
