@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+
+from hitrate.logs.store import Store, StoreUnavailable
+from hitrate.record.exchange import Exchange
+from hitrate.record.journal import Journal
+from hitrate.record.keeper import Keeper
+from hitrate.record.places import journal_folder
 
 
 @pytest.fixture
@@ -66,3 +74,73 @@ def test_a_target_without_a_list(hitrate, plain):
     got = hitrate("models", server.url)
     assert (got.code, got.out) == (3, "")
     assert got.err == f"error: GET http://{server.address}/v1/models: HTTP 404: Not Found\n"
+
+
+# --- recordings --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recording():
+    """One whose processes were both killed: two calls in the store, a third still in the journal."""
+    with Store.open() as store:
+        run_id = store.begin_run("record", "practice", None, "hitrate proxy practice", "2026-11-29T12:00:00Z")
+        writer = Journal(journal_folder(store.path, run_id))
+        keeper = Keeper(writer.folder, store, run_id)
+        for number in range(3):
+            body = {"messages": [{"role": "user", "content": f"question {number}"}]}
+            reply = {
+                "choices": [{"message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 40, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 20}},
+            }
+            exchange = Exchange(
+                upstream="practice",
+                method="POST",
+                path="/v1/chat/completions",
+                at=1.79e9 + number,
+                sent_at_s=float(number),
+                request_body=json.dumps(body).encode(),
+                status=200,
+                response_body=json.dumps(reply).encode(),
+            )
+            assert writer.record(exchange)
+            if number == 1:
+                keeper.drain()
+        keeper.close()
+        writer.close()
+    return run_id
+
+
+def test_what_a_killed_recording_left_is_taken_in_and_said(hitrate, recording):
+    listed = hitrate("runs", "--json")
+    assert listed.err == f"note: taken in from recording {recording}, which was cut off: 1 exchanges\n"
+    (run,) = listed.json["runs"]
+    assert (run["id"], run["kind"], run["calls"], run["hit_rate"], run["finished"]) == (
+        recording,
+        "record",
+        3,
+        0.5,
+        True,
+    )
+    assert hitrate("runs").err == ""
+
+
+def test_a_log_command_takes_it_in_as_well(hitrate, recording):
+    got = hitrate("cost", recording, "--price", "1,0.1,2", "--json")
+    assert f"recording {recording}" in got.err
+    assert got.json["calls"] == 3
+
+
+def test_a_recording_has_no_result_to_show(hitrate, recording):
+    got = hitrate("show", recording)
+    assert (got.code, got.out) == (2, "")
+    assert f"run {recording} is a recording, which has calls and no result: hitrate explain {recording}" in got.err
+
+
+def test_a_journal_that_cannot_be_taken_in_is_said_and_the_rest_is_read(hitrate, recording, monkeypatch):
+    def unavailable(store):
+        raise StoreUnavailable("the disk is full")
+
+    monkeypatch.setattr("hitrate.record.recovery.recover", unavailable)
+    got = hitrate("runs", "--json")
+    assert got.err.startswith("note: what is left of recordings in ") and "the disk is full" in got.err
+    assert got.json["runs"][0]["calls"] == 2

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from exchanges import chat
@@ -141,7 +143,7 @@ def disk_full_after(taken: int):
         room -= now
         if now == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return real_write(file, bytes(data[:now]))
+        return real_write(file, data[:now])
 
     real_write = os.write
     return write
@@ -285,3 +287,34 @@ def test_the_lock_ends_with_its_process(folder):
         assert has_writer(folder)
         process.kill()
     assert not has_writer(folder)
+
+
+LIMITED = """
+import resource, sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from exchanges import chat
+from hitrate.record.journal import Journal
+resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.RLIM_INFINITY))
+writer = Journal(Path(sys.argv[1]), segment_bytes=1 << 20)
+print([number for number in range(30) if writer.record(chat(number))])
+print(writer.trouble)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(writer.record(chat(30)), writer.missed)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such limit")
+def test_a_limit_of_the_operating_system_in_the_middle_of_a_frame(folder):
+    """A write that it cuts short is taken back, and what was acknowledged is whole."""
+    ran = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(folder), str(Path(__file__).parent)], stdout=subprocess.PIPE, check=True
+    )
+    kept, trouble, after = ran.stdout.decode().splitlines()
+    numbers = json.loads(kept)
+    assert numbers == list(range(len(numbers))) and 5 < len(numbers) < 30
+    assert trouble == f"the journal {folder} cannot be written: File too large"
+    assert after == f"True {30 - len(numbers)}"
+    found = entries(folder)
+    assert [entry for entry in found if isinstance(entry, Exchange)] == [chat(number) for number in (*numbers, 30)]
+    assert [type(entry) for entry in found if not isinstance(entry, Exchange)] == [Gap]

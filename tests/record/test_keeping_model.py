@@ -182,6 +182,6 @@ class Recording(RuleBasedStateMachine):
 
 
 Recording.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestRecording = Recording.TestCase

@@ -144,8 +144,8 @@ class Journal:
         written = 0
         try:
             written = os.write(segment, frames)
-            if written < len(frames):
-                raise OSError(28, "No space left on device")
+            while written < len(frames):  # what stopped it says so the next time
+                written += os.write(segment, frames[written:])
         except OSError:
             if written:
                 self._take_back(segment, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -46,8 +47,9 @@ class Wakes:
         self._event.clear()
 
     def _read(self, pipe: int) -> None:
-        while os.read(pipe, 4096):
-            self._event.set()
+        with contextlib.suppress(OSError):  # an end like any other
+            while os.read(pipe, 4096):
+                self._event.set()
         self.ended = True
         self._event.set()
 

@@ -128,19 +128,19 @@ def _brotli() -> _Unpack:
 def _zstd() -> _Unpack:
     module = _first_of("compression.zstd", "backports.zstd")
     if module is not None:
-        return _Zstd(module.ZstdDecompressor)
+        return _Frames(module.ZstdDecompressor)
     module = _first_of("zstandard")
     if module is None:
         raise Unreadable(_needs("zstd"))
-    stream = module.ZstdDecompressor().decompressobj()
-    return lambda data, most: stream.decompress(data)
+    return _Frames(module.ZstdDecompressor().decompressobj, is_bounded=False)
 
 
-class _Zstd:
-    """Python's own, which is told of frames one by one."""
+class _Frames:
+    """Frame after frame, each with an unpacker of its own; `is_bounded`: it can be told how much to give."""
 
-    def __init__(self, new: Callable[[], Any]) -> None:
+    def __init__(self, new: Callable[[], Any], *, is_bounded: bool = True) -> None:
         self._new = new
+        self._is_bounded = is_bounded
         self._unpacker = new()
 
     def __call__(self, data: bytes, most: int) -> bytes:
@@ -148,7 +148,8 @@ class _Zstd:
         while data:
             if self._unpacker.eof:
                 self._unpacker = self._new()
-            found += self._unpacker.decompress(data, max(most - len(found), 1))
+            bound = (max(most - len(found), 1),) if self._is_bounded else ()
+            found += self._unpacker.decompress(data, *bound)
             data = self._unpacker.unused_data if self._unpacker.eof else b""
         return found
 
