@@ -29,7 +29,7 @@ from hitrate.logs.open_calls import OpenCalls
 from hitrate.logs.own_counts import count, usage_of
 from hitrate.logs.pairs import unix_time
 from hitrate.logs.rebuilt import rebuilt
-from hitrate.logs.repr_text import arguments, end_of_arguments, literal_at
+from hitrate.logs.repr_text import arguments, literal_at
 
 _LINE = re.compile(
     r"(?:\[(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[^\]]*\]\s*)?(?P<what>Receive|Finish): obj=GenerateReqInput"
@@ -109,7 +109,9 @@ def _of_text(text: str, line: int) -> tuple[str, Call, str, bool] | Skipped | No
     found = _LINE.search(text)
     if found is None:
         return None
-    members = dict(arguments(text, found.end())) if text[found.end() : found.end() + 1] == "(" else {}
+    members, end = arguments(text, found.end())
+    if end is None:
+        return Skipped(line=line, reason="cut off: the request does not end on its line")
     values: dict[str, Any] = {}
     is_cut = False
     for name in _MEMBERS:
@@ -119,9 +121,6 @@ def _of_text(text: str, line: int) -> tuple[str, Call, str, bool] | Skipped | No
             is_cut = is_cut or name in ("text", "input_ids")
         elif value is not None:
             values[name] = value[0]
-    end = end_of_arguments(text, found.end())
-    if end is None:
-        return Skipped(line=line, reason="cut off: the request does not end on its line")
     counts: dict[str, Any] = {}
     if found["what"] == "Finish":
         meta = text.rfind(_META, end)
