@@ -16,12 +16,12 @@ from hitrate.core.money import Bill, Price, Unpriced, bill
 from hitrate.core.recent import Recent
 from hitrate.explain.turns.states import state_of
 from hitrate.explain.visible import visible
+from hitrate.record.warmth import is_warm
 from hitrate.watch.breaks import Breaks
 from hitrate.watch.explained import Added, Outcome
 from hitrate.watch.session import Session, session_report
 from hitrate.watch.sums import LabelSums, UsageSums, lost_tokens, lost_usd
 from hitrate.watch.views import Break, FirstToken, Lately, Progress, SessionTurns, Turn, Update
-from hitrate.watch.warmth import is_warm
 
 MOST_SESSIONS = 50
 """Sessions that are shown, those with the newest calls."""

@@ -104,7 +104,7 @@ class Lately(Struct, kw_only=True):
 
 
 class FirstToken(Struct, kw_only=True):
-    """TTFT of one call. `warm`: as `hitrate.watch.warmth` tells."""
+    """TTFT of one call. `warm`: as `hitrate.record.warmth` tells."""
 
     call: int
     session: int

@@ -8,51 +8,23 @@ from __future__ import annotations
 
 import httptools
 
+from hitrate.record.header_lines import TOKEN_HEADER, HeaderLines
+
 HEAD_END = b"\r\n\r\n"
 LONGEST_HEAD_BYTES = 256 * 1024
 """More than any server takes; what has no end by then is no HTTP."""
-
-TOKEN_HEADER = b"x-hitrate-token"
 
 
 class Malformed(Exception):
     """Not HTTP/1.x as its standard has it; the text says what was wrong."""
 
 
-class Head:
-    """`lines` are the headers as sent, without their ends; `names` their names in lower case, one for one."""
-
-    __slots__ = ("keep_alive", "lines", "names")
+class Head(HeaderLines):
+    __slots__ = ("keep_alive",)
 
     def __init__(self, lines: list[bytes], version: bytes) -> None:
-        self.lines = lines
-        self.names = [line.partition(b":")[0].lower() for line in lines]
+        super().__init__(lines)
         self.keep_alive = _keeps_alive(self.tokens(b"connection"), version)
-
-    def values(self, name: bytes) -> list[bytes]:
-        """In the order sent; `name` is in lower case."""
-        if name not in self.names:
-            return []
-        return [
-            line.partition(b":")[2].strip(b" \t")
-            for line, own in zip(self.lines, self.names, strict=True)
-            if own == name
-        ]
-
-    def value(self, name: bytes) -> bytes | None:
-        """The last one sent."""
-        return found[-1] if (found := self.values(name)) else None
-
-    def tokens(self, name: bytes) -> list[bytes]:
-        """Members of a list-valued header, in lower case."""
-        return [part.strip(b" \t").lower() for value in self.values(name) for part in value.split(b",")]
-
-    def pairs(self) -> list[tuple[str, str]]:
-        """Name in lower case and value, header by header."""
-        return [
-            (name.decode("latin-1"), line[len(name) + 1 :].strip(b" \t").decode("latin-1"))
-            for name, line in zip(self.names, self.lines, strict=True)
-        ]
 
     @property
     def chunked(self) -> bool:

@@ -10,11 +10,11 @@ from time import perf_counter_ns
 from msgspec import Struct
 
 from hitrate.record.exchange import End, Sink
+from hitrate.record.passing import Passing
 from hitrate.serve.proxy.client import ClientSide
 from hitrate.serve.proxy.counters import CONTENT_TYPE, Counters
 from hitrate.serve.proxy.heads import RequestHead
 from hitrate.serve.proxy.pool import Pool
-from hitrate.serve.proxy.recording import Recording
 from hitrate.serve.proxy.refusals import OwnAnswer, Refused
 from hitrate.serve.proxy.relay import Relay
 from hitrate.serve.proxy.routes import METRICS_PATH, Routes
@@ -76,8 +76,8 @@ class Proxy:
         elif not head.chunked and not head.content_length:
             self.counters.skip("no body")
         else:
-            recording = Recording(
-                route.upstream.given, head, route.target, self._limits.max_body_kept, further_secrets=route.secrets
+            recording = Passing(
+                route.upstream.given, head.method, route.target, head, self._limits.max_body_kept, route.secrets
             )
         relay = Relay(self, client, self._pool_of(route.upstream), head, route.target, recording)
         self.running.add(relay)
@@ -88,7 +88,7 @@ class Proxy:
         if not self.running:
             self.on_idle()
 
-    def record(self, recording: Recording, end: End, error: str | None, ended_ns: int) -> None:
+    def record(self, recording: Passing, end: End, error: str | None, ended_ns: int) -> None:
         """Hand an exchange to the sink. Whatever happens, traffic goes on."""
         assert self._sink is not None
         try:

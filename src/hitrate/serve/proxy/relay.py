@@ -7,10 +7,10 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from hitrate.record.exchange import End
+from hitrate.record.passing import Passing
 from hitrate.serve.proxy.framing import Framing, Keep, UntilClose, request_framing, response_framing
 from hitrate.serve.proxy.heads import HEAD_END, LONGEST_HEAD_BYTES, Malformed, RequestHead, ResponseHead
 from hitrate.serve.proxy.pool import Pool, UpstreamSide
-from hitrate.serve.proxy.recording import Recording
 from hitrate.serve.proxy.refusals import Refused
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Relay:
         pool: Pool,
         head: RequestHead,
         target: bytes,
-        recording: Recording | None,
+        recording: Passing | None,
     ) -> None:
         self.request = request_framing(head)
         self.active_ns = perf_counter_ns()
@@ -131,15 +131,12 @@ class Relay:
         """A client that reads slowly must not fill the memory: its upstream is not read meanwhile."""
         self.active_ns = perf_counter_ns()
         if self._connection is not None:
-            if paused:
-                self._connection.transport.pause_reading()
-            else:
-                self._connection.transport.resume_reading()
+            self._connection.read_on(not paused)
 
     def client_ended(self) -> None:
         """In a tunnel: the client sends no more."""
-        if self._connection is not None and self._connection.transport.can_write_eof():
-            self._connection.transport.write_eof()
+        if self._connection is not None:
+            self._connection.write_eof()
 
     def client_gone(self, why: str = "the client went away") -> None:
         """The upstream is to stop at once: nobody hears the rest, and its work costs money."""
@@ -217,7 +214,7 @@ class Relay:
         self._write(self._held[0] if len(self._held) == 1 else b"".join(self._held))
         self._forget_too_much()
         if self._client.write_paused:
-            connection.transport.pause_reading()
+            connection.read_on(False)
         self._client.update_reading()
 
     def _feed(self, data: bytes) -> int:
@@ -228,7 +225,7 @@ class Relay:
 
     def _write(self, data: bytes) -> None:
         assert self._connection is not None
-        self._connection.transport.write(data)
+        self._connection.write(data)
         self.active_ns = perf_counter_ns()
         if self._recording is not None and self._answer is None:
             self._recording.sent_ns = self.active_ns
@@ -270,7 +267,7 @@ class Relay:
             self._switch(data)
             return
         if self._recording is not None:
-            self._recording.response_head(head, stamp_ns)
+            self._recording.response_head(head.status, head, stamp_ns)
         self._answer = response_framing(head, self._head.method)
         self._answer_keeps = head.keep_alive and not self._answer.until_close
         self._answer_body(self._answer, stamp_ns, data, end)

@@ -1,4 +1,4 @@
-"""The copy of what passes: one `Recording` becomes one `Exchange`."""
+"""The copy of what passes, through a proxy or a client: one `Passing` becomes one `Exchange`."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from time import perf_counter_ns, time
 
 from hitrate.core.headers import kept_request_headers, kept_response_headers
 from hitrate.record.exchange import End, Exchange
-from hitrate.serve.proxy.framing import Keep
-from hitrate.serve.proxy.heads import TOKEN_HEADER, Head, RequestHead, ResponseHead
-from hitrate.serve.proxy.masking import Secrets, mask_query
+from hitrate.record.header_lines import TOKEN_HEADER, HeaderLines
+from hitrate.record.masking import Secrets, mask_query
+
+Keep = Callable[[bytes], object]
 
 _TOKEN_HEADER = TOKEN_HEADER.decode()
 
 
-class Recording:
+class Passing:
     """Takes the bytes of both bodies without their transfer coding, up to `limit` of each."""
 
     __slots__ = (
         "_head",
         "_headers_ns",
+        "_method",
         "_request",
         "_response",
         "_response_head",
         "_secrets",
         "_stamps",
+        "_status",
         "_target",
         "_upstream",
         "connect_s",
@@ -32,20 +35,28 @@ class Recording:
     )
 
     def __init__(
-        self, upstream: str, head: RequestHead, target: bytes, limit: int, further_secrets: tuple[bytes, ...] = ()
+        self,
+        upstream: str,
+        method: bytes,
+        target: bytes,
+        head: HeaderLines,
+        limit: int,
+        further_secrets: tuple[bytes, ...] = (),
     ) -> None:
         self.connect_s: float | None = None
         self.sent_ns = 0
         """When the last byte of the request was written; 0 before any was. Frozen once an answer began."""
         self._upstream = upstream
-        self._head = head
+        self._method = method
         self._target = target
+        self._head = head
         self._request = _Kept(limit)
         self._response = _Kept(limit)
-        self._response_head: ResponseHead | None = None
+        self._status: int | None = None
+        self._response_head: HeaderLines | None = None
         self._headers_ns: int | None = None
         self._stamps: list[tuple[int, int]] = []
-        self._secrets = Secrets(head, further_secrets)
+        self._secrets = Secrets(head, target, further_secrets)
 
     @property
     def keep_request(self) -> Keep:
@@ -61,7 +72,8 @@ class Recording:
         """A read of the request has been fed."""
         self._request.count()
 
-    def response_head(self, head: ResponseHead, stamp_ns: int) -> None:
+    def response_head(self, status: int, head: HeaderLines, stamp_ns: int) -> None:
+        self._status = status
         self._response_head = head
         self._headers_ns = stamp_ns
 
@@ -85,14 +97,14 @@ class Recording:
             reads = [(place(so_far), moment) for so_far, moment in reads]
         return Exchange(
             upstream=self._upstream,
-            method=self._head.method.decode("latin-1"),
+            method=self._method.decode("latin-1"),
             path=mask(mask_query(self._target)).decode("latin-1"),
             at=time() - (now_ns - sent_ns) / 1e9,
             sent_at_s=sent_ns / 1e9,
             connect_s=self.connect_s,
             request_headers=request_headers,
             request_body=request_body,
-            status=None if head is None else head.status,
+            status=self._status,
             response_headers=response_headers,
             response_body=response_body,
             reads=tuple(reads),
@@ -104,7 +116,7 @@ class Recording:
         )
 
     def _kept(
-        self, head: Head | None, keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]], kept: _Kept
+        self, head: HeaderLines | None, keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]], kept: _Kept
     ) -> tuple[dict[str, str], bytes, Callable[[int], int] | None]:
         """Headers and body of one side without secrets, and where a place in the body is in it now; None: unmoved."""
         headers: dict[str, str] = {}

@@ -6,15 +6,14 @@ import zlib
 
 import pytest
 
-from hitrate.serve.proxy.heads import RequestHead, ResponseHead
-from hitrate.serve.proxy.masking import Secrets, is_secret_header, mask_query
+from hitrate.record.header_lines import HeaderLines
+from hitrate.record.masking import Secrets, is_secret_header, mask_query
 
 KEY = "sk-planted-0123456789"
 
 
 def secrets(*headers, target="/v1/x", further=()):
-    lines = "".join(f"{header}\r\n" for header in headers)
-    return Secrets(RequestHead(f"POST {target} HTTP/1.1\r\n{lines}\r\n".encode()), further)
+    return Secrets(HeaderLines([header.encode() for header in headers]), target.encode(), further)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +90,7 @@ def test_a_secret_inside_another_one_goes_with_it():
 
 def test_cookies_that_an_answer_sets():
     found = secrets("x-api-key: sk-planted-1")
-    found.add_response_headers(
-        ResponseHead(b"HTTP/1.1 200 OK\r\nSet-Cookie: __cf_bm=cookie-value; Path=/long/path/here; HttpOnly\r\n\r\n")
-    )
+    found.add_response_headers(HeaderLines([b"Set-Cookie: __cf_bm=cookie-value; Path=/long/path/here; HttpOnly"]))
     assert found.mask(b"cookie-value /long/path/here") == b"*** /long/path/here"
 
 

@@ -14,7 +14,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from hitrate.core.model import Call
-from hitrate.watch.warmth import is_warm
+from hitrate.record.warmth import is_warm
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -1,8 +1,8 @@
 """The text of /metrics."""
 
 from hitrate.core.model import Call, Timing, Usage
-from hitrate.watch import metrics
-from hitrate.watch.metrics import Counters, Gauges
+from hitrate.record import metrics
+from hitrate.record.metrics import Counters, Gauges
 
 
 def call(**fields):

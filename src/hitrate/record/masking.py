@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 
 from hitrate.core.headers import REQUEST_HEADERS
 from hitrate.core.secret_headers import SECRET_HEADERS
-from hitrate.serve.proxy.heads import Head, RequestHead
+from hitrate.record.header_lines import HeaderLines
 from hitrate.targets.content_coding import unpacked_slices
 
 MASK = b"***"
@@ -50,18 +50,18 @@ class Secrets:
 
     __slots__ = ("_values",)
 
-    def __init__(self, head: RequestHead, further: Iterable[bytes] = ()) -> None:
+    def __init__(self, head: HeaderLines, target: bytes, further: Iterable[bytes] = ()) -> None:
         self._values: list[bytes] = []
         for name, line in zip(head.names, head.lines, strict=True):
             if is_secret_header(name):
                 value = line[len(name) + 1 :].strip(b" \t")
                 self._add(*_cookie_values(value) if name == b"cookie" else _credential(value))
-        if b"?" in head.target:
-            for match in _SECRET_PARAMETER.finditer(head.target):
+        if b"?" in target:
+            for match in _SECRET_PARAMETER.finditer(target):
                 self._add(match[2], unquote_to_bytes(match[2]))
         self._add(*further)
 
-    def add_response_headers(self, head: Head) -> None:
+    def add_response_headers(self, head: HeaderLines) -> None:
         """Cookies that the upstream sets; it has no other secrets to tell."""
         for value in head.values(b"set-cookie"):
             self._add(*_cookie_values(value))
