@@ -134,13 +134,21 @@ def test_what_a_prompt_says_stays_text(recording, visit):
 
 def test_a_phone_is_wide_enough(recording, visit):
     agent = Agent("9f1c2a7e-5d1b-4c1e-9a53-0d6f2b7c8e91", model="anthropic.claude-sonnet-4-5-20250929-v1:0")
-    for _ in range(30):
+    for _ in range(40):
         recording.add_broken(agent)
     page = visit(recording.url, viewport={"width": 360, "height": 740})
     for path in BOTH:
         page.goto(recording.url + path)
         page.wait_for_selector(".break")
         assert (path, wrong(page, "tooWide")) == (path, [])
+    page.goto(recording.url)
+    page.wait_for_selector(".break")
+    assert page.eval_on_selector(
+        ".strip", "strip => [strip.scrollWidth > strip.clientWidth, strip.scrollLeft > 0]"
+    ) == [
+        True,
+        True,
+    ]  # the newest turn is in sight
 
 
 BOTH = ("", "session/1")

@@ -26,9 +26,10 @@ function glance() {
   setText(byId("rate"), percent(lately.hit_rate));
   const all = sums.calls > lately.calls ? ` in the last ${plural(lately.calls, "reporting call")}; ${percent(sums.hit_rate)} since the start` : "";
   setText(byId("rate-text"), lately.hit_rate === null ? "cached tokens are not reported, so no hit rate" : `of the prompt tokens came from cache${all}`);
-  setText(byId("saved"), dollars(sums.usd_saved));
+  // Without a price, as on a machine of one's own, tokens say what money would.
+  setText(byId("saved"), sums.usd === null ? count(sums.cached_tokens) : dollars(sums.usd_saved));
   const unpriced = sums.unpriced_calls ? `; ${count(sums.unpriced_calls)} of ${plural(sums.calls, "call")} without a known price` : "";
-  setText(byId("saved-text"), sums.usd === null ? "saved by the cache: no price is known" : `saved by the cache; ${dollars(sums.usd)} spent${unpriced}`);
+  setText(byId("saved-text"), sums.usd === null ? "tokens came from cache; no price is known" : `saved by the cache; ${dollars(sums.usd)} spent${unpriced}`);
   const lost = update.lost_tokens;
   setText(byId("lost"), sums.usd === null || (lost && update.lost_usd === null) ? count(lost) : dollars(update.lost_usd ?? 0));
   byId("lost").parentElement.classList.toggle("bad", lost > 0);

@@ -41,9 +41,10 @@ export class Sessions {
     wanted.forEach((row, place) => {
       row.tell(now);
       if (this.list.children[place] !== row.element) this.list.insertBefore(row.element, this.list.children[place] ?? null);
-      if (row.fresh !== false) row.strip.scrollLeft = row.strip.scrollWidth;
-      row.fresh = false;
     });
+    // Widths are asked for once everything is in place: each answer in between would be a layout of the whole page.
+    const behind = wanted.filter((row) => row.follows).map((row) => [row.strip, row.strip.scrollWidth]);
+    for (const [strip, width] of behind) strip.scrollLeft = width;
   }
 
   live(now) {

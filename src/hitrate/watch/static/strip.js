@@ -53,6 +53,11 @@ export class Row {
     this.strip.addEventListener("focusin", show);
     this.strip.addEventListener("pointerleave", () => this.readNewest());
     this.strip.addEventListener("focusout", () => this.readNewest());
+    // The strip stays at its newest turn until somebody scrolls away from it.
+    this.follows = true;
+    this.strip.addEventListener("scroll", () => {
+      this.follows = this.strip.scrollLeft + this.strip.clientWidth >= this.strip.scrollWidth - 30;
+    });
   }
 
   update({ head, turns }) {
@@ -64,7 +69,6 @@ export class Row {
     const lost = head.lost_tokens ? `${head.lost_usd === null ? plural(head.lost_tokens, "token") : dollars(head.lost_usd)} lost` : "";
     setText(this.loss, lost && `◆ ${lost}`);
     setAttribute(this.strip, "aria-label", `Turns of ${named}`);
-    const atEnd = this.strip.scrollLeft + this.strip.clientWidth >= this.strip.scrollWidth - 4;
     const most = Math.max(1, ...[...turns.values()].map((turn) => turn.prompt_tokens ?? 0));
     for (const number of this.cells.keys()) {
       if (turns.has(number)) break;
@@ -76,7 +80,6 @@ export class Row {
     this.most = most;
     this.newest = [...turns.values()].at(-1);
     if (!this.strip.contains(document.activeElement)) this.rove(this.cells.get(this.newest?.turn));
-    if (atEnd) this.strip.scrollLeft = this.strip.scrollWidth;
     if (!this.strip.matches(":hover, :focus-within")) this.readNewest();
   }
 
