@@ -19,6 +19,7 @@ REQUEST_HEADERS = frozenset(
         "x-dynamo-session-id",
         "x-grok-conv-id",
         "x-multi-turn-session-id",
+        "x-opencode-session",
         "x-routing-key",
         "x-session-affinity",
         "x-session-id",

@@ -27,8 +27,8 @@ _SHORTEST_BODY = 1 << 10
 _REPLACED = 3
 """Elements at its end that differ in the next body of a conversation: cache markers wander, a last message changes."""
 
-_PROBE_BYTES = 48
-"""At the end of its second element, by which a conversation is told from others with the same opening."""
+_PROBE_BYTES = 2048
+"""Of its second element, by which a conversation is told from others with the same opening."""
 
 _ANSWERED = (b'"assistant"', b'"model"')
 """In the messages that repeat what a model said."""
@@ -152,7 +152,7 @@ class Recipes:
     def _continued(self, connection: sqlite3.Connection, body: bytes) -> _Known | None:
         """What is kept in mind of a body, brought forward to this one; None where none begins as it does."""
         for known in reversed(self._bodies):
-            if body[known.probe_start : known.probe_end] != known.probe:
+            if not body.startswith(known.probe, known.probe_start):
                 continue
             shared = known.shared_with(body)
             new = known.new_elements(body, shared) if shared else None
@@ -220,7 +220,7 @@ class _Known:
     `short` are the ids of the elements as a recipe has them, `ends` where in the body each element ends.
     """
 
-    __slots__ = ("body", "ends", "head", "probe", "probe_end", "probe_start", "separator", "short", "tail")
+    __slots__ = ("body", "ends", "head", "probe", "probe_start", "separator", "short", "tail")
 
     def __init__(
         self, body: bytes, head: Recipe, separator: bytes, short: list[ValueIds], ends: list[int], tail: Recipe
@@ -231,9 +231,8 @@ class _Known:
         self.short = short
         self.ends = ends
         self.tail = tail
-        self.probe_end = ends[min(1, len(ends) - 1)]
-        self.probe_start = max(self.probe_end - _PROBE_BYTES, 0)
-        self.probe = body[self.probe_start : self.probe_end]
+        self.probe_start = ends[0] if len(ends) > 1 else 0
+        self.probe = body[self.probe_start : min(ends[:2][-1], self.probe_start + _PROBE_BYTES)]
 
     def recipe(self) -> Recipe:
         return [*self.head, [self.separator.decode(), *self.short], *self.tail]
