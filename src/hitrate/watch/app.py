@@ -133,7 +133,7 @@ class _Pages:
         return found
 
     async def metrics(self, request: Request) -> Response:
-        from hitrate.record.metrics import CONTENT_TYPE
+        from hitrate.record.prometheus import CONTENT_TYPE
 
         if self._metrics is None:
             raise HTTPException(404, "metrics are those of a recorder; this page shows what is stored")

@@ -12,7 +12,7 @@ from hitrate.core.model import Call
 from hitrate.errors import HitrateError
 from hitrate.logs.store import Store
 from hitrate.record.journal import segment_numbers, segment_path
-from hitrate.record.metrics import Counters, Gauges
+from hitrate.record.prometheus import Counters, Gauges
 from hitrate.record.places import journal_folder
 from hitrate.targets.prices import PriceBook, read_user_prices
 from hitrate.watch.app import make_app

@@ -1,8 +1,8 @@
 """The text of /metrics."""
 
 from hitrate.core.model import Call, Timing, Usage
-from hitrate.record import metrics
-from hitrate.record.metrics import Counters, Gauges
+from hitrate.record import prometheus
+from hitrate.record.prometheus import Counters, Gauges
 
 
 def call(**fields):
@@ -85,8 +85,8 @@ def test_names_cannot_break_out_of_their_label():
 
 def test_models_beyond_the_limit_are_counted_together():
     counters = Counters()
-    for number in range(metrics.MOST_SERIES + 5):
+    for number in range(prometheus.MOST_SERIES + 5):
         counters.add(call(model=f"m{number}"))
     found = samples(counters)
     assert found['hitrate_requests_total{target="other",model="other",outcome="answered"}'] == "5"
-    assert sum(name.startswith("hitrate_requests_not_reporting_total") for name in found) == metrics.MOST_SERIES + 1
+    assert sum(name.startswith("hitrate_requests_not_reporting_total") for name in found) == prometheus.MOST_SERIES + 1
