@@ -186,3 +186,17 @@ def test_conversations_without_a_session_key_are_found_by_their_prompts():
         ("#1", False, 3),
         ("#2", False, 3),
     ]
+
+
+def test_without_content_nothing_shows_what_stands_for_it():
+    secret = "zqxv-stand-in"
+    agent = Agent(f"session-{secret}")
+    calls = [
+        agent.turn(10.0 * number, f"{secret} {number}", system=f"{secret} {number}. {SYSTEM}") for number in range(3)
+    ]
+    update = read_to_the_end(feed_of(calls, content_kept=False)).update()
+    (one,) = update.breaks
+    assert secret not in str(update)
+    assert (one.session_name, one.place, one.finding.call) == ("#1", "/system, character 14", 1)
+    assert (one.was, one.now, one.front) == (one.finding.was, one.finding.now, "")
+    assert one.finding.was.startswith("⟨") and one.finding.lost_tokens > 0

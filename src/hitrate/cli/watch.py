@@ -37,7 +37,7 @@ def watch(
     RUN is the id of a run or its beginning; left out, the newest recording. One that still goes on is followed.
     """
     from hitrate.cli.log_options import price_book
-    from hitrate.logs.store import Store
+    from hitrate.cli.stored import open_store
     from hitrate.serve.listening import listen
     from hitrate.watch.app import make_app
     from hitrate.watch.listener import LazyServer
@@ -45,7 +45,7 @@ def watch(
     from hitrate.watch.recorded import feed_of_run
 
     book = price_book(price, model, provider, prices_from)
-    with Store.open() as store:
+    with open_store() as store:
         feed = feed_of_run(store, run or newest_recording(store), book.quote)
         listening = listen("127.0.0.1", port)
         address = f"http://127.0.0.1:{listening.getsockname()[1]}{BASE_PATH}/"

@@ -19,8 +19,8 @@ from hitrate.logs.store import Store
 from hitrate.record.__main__ import parser, say, stay_in_the_background
 from hitrate.record.keeper import Keeper
 from hitrate.record.keeping import Limits, Wakes, keep
-from hitrate.record.prometheus import Counters
 from hitrate.record.places import journal_folder
+from hitrate.record.prometheus import Counters
 from hitrate.watch.listener import LazyServer
 
 

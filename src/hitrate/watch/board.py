@@ -48,8 +48,9 @@ class _Open(NamedTuple):
 class Board:
     """One writer; readers call `update` and `report` between its changes."""
 
-    def __init__(self, recording: str) -> None:
+    def __init__(self, recording: str, *, content_kept: bool = True) -> None:
         self.recording = recording
+        self.content_kept = content_kept
         self.revision = 0
         self.rule_set: str | None = None
         self.behind = True
@@ -105,8 +106,10 @@ class Board:
         session = self._sessions.pop(key, None) or self._older.get(key)
         if session is None:
             self._sessions_seen += 1
-            name = visible(call.session) if call.session else f"#{conversation + 1}"
-            session = Session(self._sessions_seen, name, named=bool(call.session))
+            named = bool(call.session)
+            number = self._sessions_seen if named else conversation + 1
+            name = visible(call.session) if named and self.content_kept else f"#{number}"
+            session = Session(self._sessions_seen, name, named=named)
         self._sessions[key] = session
         if len(self._sessions) > MOST_SESSIONS:
             oldest = next(iter(self._sessions))
@@ -137,6 +140,7 @@ class Board:
         cached, prompt = (sum(numbers) for numbers in zip(*self._lately, strict=True)) if self._lately else (0, 0)
         return Update(
             recording=self.recording,
+            content_kept=self.content_kept,
             whole=whole,
             since=0 if whole or since is None else since,
             revision=self.revision,

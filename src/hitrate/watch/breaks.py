@@ -12,7 +12,7 @@ from hitrate.explain.grouping import MOST_CALLS_LISTED
 from hitrate.explain.visible import visible
 from hitrate.report.escape import escape_line
 from hitrate.report.kinds.explain import VOICES, change, cost, place
-from hitrate.watch.explained import Loss
+from hitrate.watch.per_call import Loss
 from hitrate.watch.session import Session
 from hitrate.watch.views import Break, Turn
 

@@ -7,34 +7,29 @@ there were enough of them: so what stands here is what `hitrate explain` would s
 
 from __future__ import annotations
 
-import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hitrate.caches.rules import describe
-from hitrate.core.findings import Finding
+from hitrate.core.findings import ExplainReport, Finding, RecordSums
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
-from hitrate.core.prompt import Marker, Sketch
-from hitrate.core.recent import Recent
+from hitrate.core.prompt import Sketch
 from hitrate.errors import HitrateError
-from hitrate.explain.account import Account
-from hitrate.explain.causes.interface import Cause
-from hitrate.explain.evidence import Divergence, Facts, Pair, Recognised, Relation, Seen
-from hitrate.explain.explainer import Explainer, Judged, Sources
-from hitrate.explain.grouping import Findings
-from hitrate.explain.labels import Labelled
+from hitrate.explain.evidence import Facts, Relation, Seen
+from hitrate.explain.explainer import Sources
 from hitrate.explain.oddities.reporting import Reporting
-from hitrate.explain.waterfall import Paid, Waterfalls, price_labels
+from hitrate.explain.waterfall import Paid, Waterfalls
 from hitrate.explaining import pieces_of
 from hitrate.logs.answered import host_of
+from hitrate.report.redact import without_content
 from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
 from hitrate.targets.facts_for import facts_for, has_timings
+from hitrate.watch.per_call import Loss, PerCall, Told
 
 MOST_CALLS = 4_000
 """Calls that are remembered for pairing; some three kilobytes each."""
@@ -45,18 +40,8 @@ CARRIED_CALLS = 800
 _BODY_BYTES = 8 << 20
 """Of the newest bodies that are kept at hand, two at least."""
 
-_OPEN = 20
-"""Calls of its conversation after which a loss is judged for the last time."""
-
 _JUDGED_AGAIN = 3
 """Losses of one conversation, the newest, that each further call has judged again."""
-
-_MARKERS = 128
-"""Prompts whose cache markers are remembered."""
-
-_FRONT_CHARACTERS = 80
-
-_POSITION = re.compile(r"/\d+(?=/|$)")
 
 
 class NumberedCalls(Protocol):
@@ -65,17 +50,6 @@ class NumberedCalls(Protocol):
     def calls_after(self, position: int) -> Iterator[tuple[int, Call]]:
         """Those behind `position`, with their positions. HitrateError where they cannot be read."""
         ...
-
-
-class Loss(Struct, frozen=True, kw_only=True):
-    """What one call lost by one cause. `finding` is of this call alone; `place` is what repeats of it are one break
-    within, and `conversation` that of the call, None for a break that several conversations share."""
-
-    finding: Finding
-    place: str
-    conversation: int | None
-    front: str
-    """Text right in front of the change, which both sides share."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -108,11 +82,14 @@ class LiveExplainer:
         most_calls: int = MOST_CALLS,
         carried_calls: int = CARRIED_CALLS,
         first_conversation: int = 0,
+        content_kept: bool = True,
     ) -> None:
+        """Not `content_kept`: the text of the calls stands for another one, and no loss may show it."""
         self._calls = calls
         self._price = price
         self._most_calls = most_calls
         self._carried_calls = carried_calls
+        self._content_kept = content_kept
         self._facts: dict[tuple[str, str, str | None, bool | None], Facts] = {}
         self.conversations = first_conversation
         """The number that the next new conversation gets."""
@@ -162,7 +139,7 @@ class LiveExplainer:
         self._sketcher = Sketcher()
         self._pieces = lru_cache(maxsize=2)(pieces_of)
         self._reporting = Reporting()
-        self._explainer = _PerCall(
+        self._explainer = PerCall(
             Sources(
                 sketch=self._sketch,
                 canonical=self._pieces,
@@ -206,10 +183,10 @@ class LiveExplainer:
         self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
         return index
 
-    def _outcomes(self, told: Iterable[tuple[int, _Told]]) -> list[Outcome]:
+    def _outcomes(self, told: Iterable[tuple[int, Told]]) -> list[Outcome]:
         return [self._outcome(index, one) for index, one in told if index >= self._told_before]
 
-    def _outcome(self, index: int, told: _Told) -> Outcome:
+    def _outcome(self, index: int, told: Told) -> Outcome:
         return Outcome(
             position=self._positions[index],
             usage=self._explainer.seen(index).usage,
@@ -220,12 +197,13 @@ class LiveExplainer:
 
     def _numbered(self, loss: Loss) -> Loss:
         """With numbers of the recording in place of those of the explainer; calls from 0, as in `hitrate explain`."""
-        finding = loss.finding
+        finding = loss.finding if self._content_kept else without_text(loss.finding)
         call, against = (None if one is None else self._positions[one] - 1 for one in (finding.call, finding.against))
         return replace(
             loss,
             finding=replace(finding, call=call, against=against, calls=() if call is None else (call,)),
             conversation=None if loss.conversation is None else self._numbers[loss.conversation],
+            front=loss.front if self._content_kept else "",
         )
 
     def _sketch(self, call: Call) -> Sketch:
@@ -251,130 +229,18 @@ class LiveExplainer:
         return found
 
 
-class _Told(Struct):
-    """What the explainer said of one call."""
-
-    paid: Sequence[Paid] = ()
-    losses: list[Loss] = []
-
-
-class _PerCall(Explainer):
-    """Keeps per call what the explainer adds up, and judges what waits without settling it."""
-
-    def __init__(self, sources: Sources) -> None:
-        super().__init__(sources)
-        self._told: dict[int, _Told] = {}
-        self._waterfalls = _Labels(self._told)
-        self._findings = _Losses(self._told)
-        self._waiting: dict[int, deque[int]] = {}
-        """Per conversation the newest losses that wait for the end of the log."""
-        self._markers_of: Recent[int, Sequence[Marker]] = Recent(_MARKERS)
-        self._reporting: set[tuple[str, str | None]] = set()
-
-    def add(self, call: Call) -> Judged:
-        judged = super().add(call)
-        seen = judged.seen
-        if seen.usage.cached_tokens is not None:
-            self._reporting.add((seen.target, seen.model))
-        if seen.index in self._suspected:
-            self._waiting.setdefault(seen.conversation, deque()).append(seen.index)
-        return judged
-
-    def seen(self, index: int) -> Seen:
-        return self._seen[index]
-
-    def relation(self, index: int) -> Relation:
-        pair = self._pairs[index]
-        return "first" if pair is None else pair.relation
-
-    def is_settled(self, index: int) -> bool:
-        second = self._seconds.get(self._seen[index].conversation)
-        waits = index in self._waiting.get(self._seen[index].conversation, ())
-        return not waits and (second is None or second[0].index != index)
-
-    def take(self, conversation: int, again: int) -> Iterable[tuple[int, _Told]]:
-        """What was said since this was last asked, and of the conversation's newest losses once more."""
-        waiting = self._waiting.get(conversation)
-        old, newest = [], []
-        if waiting:
-            old = [waiting.popleft() for _ in range(len(waiting) - _OPEN)]
-            newest = list(waiting)[-again:] if again else []
-        self._judge((*old, *newest), [conversation] if again else ())
-        return self._taken()
-
-    def take_all(self) -> Iterable[tuple[int, _Told]]:
-        self._judge([index for waiting in self._waiting.values() for index in waiting], self._seconds)
-        return self._taken()
-
-    def _taken(self) -> Iterable[tuple[int, _Told]]:
-        told = dict(self._told)
-        self._told.clear()
-        return told.items()
-
-    def _judge(self, suspected: Iterable[int], conversations: Iterable[int]) -> None:
-        for index in suspected:
-            seen, pair = self._seen[index], self._pair(index)
-            if (seen.target, seen.model) in self._reporting:
-                self._fill_in_zero(seen)
-            self._settle(seen, pair, self._suspected[index], self._beside_the_text(seen, pair, self._suspected[index]))
-        for conversation in conversations:
-            if conversation in self._seconds:
-                self._settle(*self._seconds[conversation])
-
-    def _markers(self, seen: Seen) -> Sequence[Marker]:
-        found = self._markers_of.get(seen.index)
-        if found is None:
-            found = super()._markers(seen)
-            self._markers_of.put(seen.index, found)
-        return found
-
-    def _settle(self, seen: Seen, pair: Pair, account: Account, blame: Any) -> None:
-        self._told[seen.index] = _Told()
-        super()._settle(seen, pair, account, blame)
-
-
-class _Labels(Waterfalls):
-    def __init__(self, told: dict[int, _Told]) -> None:
-        super().__init__()
-        self._told = told
-
-    def add(
-        self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str
-    ) -> Sequence[Paid]:
-        if usage.prompt_tokens is None:
-            return ()
-        told = self._told.setdefault(index, _Told())
-        told.paid = price_labels(labels, usage, price)
-        return told.paid
-
-    def count(self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str) -> None:
-        self.add(index, usage, labels, price=price, session=session)
-
-
-class _Losses(Findings):
-    def __init__(self, told: dict[int, _Told]) -> None:
-        super().__init__()
-        self._told = told
-
-    def add(
-        self,
-        call: int,
-        against: int | None,
-        cause: Cause,
-        recognised: Recognised,
-        divergence: Divergence | None,
-        *,
-        conversation: object,
-        **others: Any,
-    ) -> None:
-        alone = Findings()
-        alone.add(call, against, cause, recognised, divergence, conversation=conversation, **others)
-        (finding,) = alone.all()
-        self._told.setdefault(call, _Told()).losses.append(
-            Loss(
-                finding=finding,
-                place="" if finding.pointer is None else _POSITION.sub("/*", finding.pointer),
-                conversation=conversation if isinstance(conversation, int) else None,
-                front="" if divergence is None else divergence.front[-_FRONT_CHARACTERS:],
-            )
-        )
+def without_text(finding: Finding) -> Finding:
+    """A finding as `hitrate explain` shows it of a recording without content."""
+    nothing = Waterfalls().total()
+    records = RecordSums(read=0, used=0)
+    report = ExplainReport(
+        log="",
+        format="",
+        rule_set=None,
+        calls=0,
+        sessions=0,
+        records=records,
+        findings=(finding,),
+        waterfall=nothing,
+    )
+    return without_content(report).findings[0]

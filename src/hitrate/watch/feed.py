@@ -48,7 +48,8 @@ class SessionView:
 
 
 class Feed:
-    """`epoch` tells the revisions of this feed from those of another one at the same address."""
+    """`epoch` tells the revisions of this feed from those of another one at the same address. Not `content_kept`: the
+    calls have stand-ins for what was said, which are shown nowhere."""
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Feed:
         *,
         recording: str,
         quote: QuoteOf | None = None,
+        content_kept: bool = True,
         looked_at_for_s: float = LOOKED_AT_FOR_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -65,7 +67,8 @@ class Feed:
         self._quote = quote
         self._looked_at_for_s = looked_at_for_s
         self._clock = clock
-        self._board = Board(recording)
+        self._content_kept = content_kept
+        self._board = Board(recording, content_kept=content_kept)
         self._explainer: LiveExplainer | None = None
         self._position = 0
         self._changed = threading.Condition()
@@ -186,12 +189,17 @@ class Feed:
         reason = error.message if isinstance(error, HitrateError) else f"{type(error).__name__}: {error}"
         times = "" if self._unexplained == 1 else f" ({self._unexplained} times so far)"
         self._unexplained_text = escape_line(f"{what} could not be explained{times}: {reason}")
-        self._explainer = LiveExplainer(self._calls, self._price, first_conversation=first_conversation)
+        self._explainer = self._new_explainer(first_conversation)
 
     def _explaining(self) -> LiveExplainer:
         if self._explainer is None:
-            self._explainer = LiveExplainer(self._calls, self._price)
+            self._explainer = self._new_explainer(0)
         return self._explainer
+
+    def _new_explainer(self, first_conversation: int) -> LiveExplainer:
+        return LiveExplainer(
+            self._calls, self._price, content_kept=self._content_kept, first_conversation=first_conversation
+        )
 
     def _finish_catching_up(self) -> None:
         explainer = self._explaining()

@@ -10,30 +10,35 @@ from starlette.applications import Starlette
 
 from hitrate.core.model import Call
 from hitrate.errors import HitrateError
+from hitrate.logs.hashed.stand_ins import expand_call
 from hitrate.logs.store import Store
 from hitrate.record.journal import segment_numbers, segment_path
-from hitrate.record.prometheus import Counters, Gauges
 from hitrate.record.places import journal_folder
+from hitrate.record.prometheus import Counters, Gauges
 from hitrate.targets.prices import PriceBook, read_user_prices
 from hitrate.watch.app import make_app
 from hitrate.watch.feed import Feed, QuoteOf
 
 
 class StoredCalls:
-    """The calls of a run, as the feed asks for them."""
+    """The calls of a run, as the feed asks for them; with stand-ins for content that was not kept."""
 
     def __init__(self, store: Store, run_id: str) -> None:
+        recording = store.recording(run_id)
+        self.content_kept = recording is None or recording.content == "kept"
         self._store = store
         self._run_id = run_id
 
     def calls_after(self, position: int) -> Iterator[tuple[int, Call]]:
-        return self._store.numbered_calls(self._run_id, position)
+        for at, call in self._store.numbered_calls(self._run_id, position):
+            yield at, call if self.content_kept else expand_call(call)
 
 
 def feed_of_run(store: Store, run_id: str, quote: QuoteOf) -> Feed:
     """UsageError where the store has no such run."""
     full_id = store.find(run_id)
-    return Feed(StoredCalls(store, full_id), recording=full_id, quote=quote)
+    calls = StoredCalls(store, full_id)
+    return Feed(calls, recording=full_id, quote=quote, content_kept=calls.content_kept)
 
 
 def app_of_recording(store: Store, run_id: str, counters: Counters, closing: contextlib.ExitStack) -> Starlette:

@@ -126,6 +126,7 @@ class Update(Struct, kw_only=True):
     schema_version: int = SCHEMA_VERSION
     kind: str = "watch"
     recording: str
+    content_kept: bool
     whole: bool
     since: int
     revision: int

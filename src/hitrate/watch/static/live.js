@@ -38,7 +38,7 @@ function glance() {
 
 function told() {
   const targets = [...new Set([...state.sessions.values()].map(({ head }) => head.target))].filter(Boolean).sort();
-  setText(byId("where"), [...targets, `recording ${state.update.recording}`].join(" · "));
+  setText(byId("where"), [...targets, `recording ${state.update.recording}`, ...(state.update.content_kept ? [] : ["without content"])].join(" · "));
   const { progress, sums, oddities, rule_set: ruleSet } = state.update;
   const text = progress.fault ?? (progress.behind && sums.calls ? `Catching up with the recording: ${plural(sums.calls, "call")} read` : "");
   byId("progress").hidden = !text;
