@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 import sqlite3
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from hitrate.core import results
 from hitrate.core.model import Call, Happening, Reply, Timing, Usage
 from hitrate.errors import UsageError
+from hitrate.logs import database
 from hitrate.logs.store import Store, StoreUnavailable, default_path
 
 WHEN = "2026-11-29T12:00:00Z"
@@ -338,3 +340,47 @@ def one(store: Store, query: str):
     """A figure read with plain sqlite3, as anybody else would."""
     with sqlite3.connect(store.path) as connection:
         return connection.execute(query).fetchone()[0]
+
+
+def test_a_store_of_schema_2_is_brought_forward(tmp_path, monkeypatch):
+    """Its calls come back as they were added, and what is added now shares their parts."""
+    path = tmp_path / "runs.sqlite3"
+    steps = database._migrations()
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "_migrations", lambda: steps[:2])
+        database.Database.open(path).close()
+    message = b'{"role":"user","content":"Hi"}'
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "INSERT INTO runs VALUES ('rold22', 'test', 'practice', NULL, 'hitrate test', ?, NULL)", (WHEN,)
+        )
+        part = (hashlib.sha256(message).digest(), message)
+        connection.execute("INSERT INTO parts (id, sha256, bytes) VALUES (7, ?, ?)", part)
+        for position in (1, 2):
+            connection.execute(
+                "INSERT INTO calls (run, position, session, turn, label, target, dialect, cached_source, headers, "
+                "response_headers, waits, reply, body, prompt_tokens) VALUES ('rold22', ?, 's', 1, '', 'practice', "
+                "'openai-chat', 'absent', '{}', '{}', '[]', ?, ?, 40)",
+                (
+                    position,
+                    '{"message":{"content":"Yes."},"text":"Yes.","reasoning":"","tool_calls":[],"token_ids":null}',
+                    '["{\\"messages\\":[",7,"]}"]',
+                ),
+            )
+    old = Call(
+        target="practice",
+        dialect="openai-chat",
+        body=b'{"messages":[' + message + b"]}",
+        session="s",
+        turn=1,
+        usage=Usage(prompt_tokens=40),
+        reply=Reply(message={"content": "Yes."}, text="Yes."),
+    )
+    with Store.open(path) as store:
+        assert list(store.calls("rold22")) == [old, old]
+        store.add_call("rold22", old)
+        assert list(store.calls("rold22", after=2)) == [old]
+        assert one(store, "SELECT group_concat(id) FROM parts") == "7"
+        assert one(store, "SELECT group_concat(id) FROM calls") == "1,2,3"
+        assert store.check_integrity() == []
+    assert one(store, "PRAGMA user_version") == len(steps)
