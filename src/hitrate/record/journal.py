@@ -114,6 +114,15 @@ class Journal:
                 self._writer_lock.release()
                 self._writer_lock = None
 
+    def leave_to_parent(self) -> None:
+        """In a process forked off: let go of what was inherited. The parent's hold on the folder is not touched, and no
+        lock is taken, since a thread that is not in this process may have had it."""
+        self._given_up = "the journal is the parent process's"
+        self._leave_segment()
+        if self._writer_lock is not None:
+            self._writer_lock.release()
+            self._writer_lock = None
+
     def _append(self, exchange: Exchange) -> None:
         if not SECRET_HEADERS.isdisjoint(exchange.request_headers) or not SECRET_HEADERS.isdisjoint(
             exchange.response_headers

@@ -38,6 +38,7 @@ def call_of(exchange: Exchange) -> Call | None:
         dialect(wire),
     )
     reading = outcome.reading
+    is_whole = _was_left_at_its_end(exchange, outcome)
     beside = said_beside(outcome.body)
     raw_usage = reading.raw_usage
     if beside.service_tier is not None:
@@ -53,10 +54,10 @@ def call_of(exchange: Exchange) -> Call | None:
         headers=kept_request_headers(exchange.request_headers.items()),
         status=exchange.status,
         usage=with_header_counts(reading.usage, exchange.response_headers),
-        timing=_timing(exchange, outcome),
+        timing=_timing(exchange, outcome, is_whole),
         reply=reading.reply,
         response_headers=beside.headers | kept_response_headers(exchange.response_headers.items()),
-        error=_error(exchange, outcome, request_fault),
+        error=request_fault if is_whole else _error(exchange, outcome, request_fault),
         raw_usage=raw_usage,
         diagnosis=beside.diagnosis,
     )
@@ -116,7 +117,18 @@ def _fault(exchange: Exchange) -> str | None:
     return one_line(exchange.error) if exchange.error else exchange.end
 
 
-def _timing(exchange: Exchange, outcome: Outcome) -> Timing:
+def _was_left_at_its_end(exchange: Exchange, outcome: Outcome) -> bool:
+    """Clients leave a stream at its end mark (`[DONE]`), without waiting for the response to end as well."""
+    return (
+        exchange.end == "abandoned"
+        and not exchange.left_out
+        and outcome.reading.reply is not None
+        and outcome.reading.complete
+        and outcome.reading.fault is None
+    )
+
+
+def _timing(exchange: Exchange, outcome: Outcome, is_whole: bool) -> Timing:
     first_ns, first_read_tokens = outcome.first_token() or (None, 0)
     return Timing(
         at=exchange.at,
@@ -125,7 +137,7 @@ def _timing(exchange: Exchange, outcome: Outcome) -> Timing:
         headers_s=_seconds(exchange.headers_ns),
         ttft_s=_seconds(first_ns),
         first_content_s=_seconds(outcome.first_content_ns()),
-        total_s=_seconds(exchange.total_ns) if exchange.end == "complete" else None,
+        total_s=_seconds(exchange.total_ns) if is_whole or exchange.end == "complete" else None,
         first_read_tokens=first_read_tokens,
     )
 
