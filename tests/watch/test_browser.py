@@ -311,6 +311,20 @@ def test_what_is_drawn_is_bounded(recording, visit):
     expect(page.locator("#session-59 .cell")).to_have_count(200)
 
 
+def test_a_recorder_that_is_started_again_is_found_again(recording, agent, browser):
+    page = browser.new_page()
+    refusals = iter([True, True])
+    page.route(
+        "**/events",
+        lambda route: route.fulfill(status=503, body="") if next(refusals, False) else route.continue_(),
+    )
+    page.goto(recording.url)
+    expect(page.locator("#connection-text")).to_have_text("connecting again")
+    expect(page.locator("#connection-text")).to_have_text("live")
+    expect(page.locator(".cell")).to_have_count(3)
+    page.close()
+
+
 def test_motion_is_left_out_where_it_is_not_wanted(recording, visit):
     agent = Agent("agent-1")
     recording.add(agent)
