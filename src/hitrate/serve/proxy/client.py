@@ -61,8 +61,9 @@ class ClientSide(asyncio.Protocol):
     # For the relay.
 
     def write(self, data: bytes) -> None:
-        self._proxy.counters.bytes_to_clients += len(data)
-        self.transport.write(data)
+        if not self.transport.is_closing():  # uvloop raises on a connection that broke and has not told so yet
+            self._proxy.counters.bytes_to_clients += len(data)
+            self.transport.write(data)
 
     def answered(self, *, keep: bool) -> None:
         """The answer is written whole; `keep` says whether the connection is good for another request."""
@@ -102,7 +103,7 @@ class ClientSide(asyncio.Protocol):
         """Read on unless the upstream takes no more, or too much has been read ahead."""
         blocked = self._relay is not None and self._relay.blocked
         wanted = not blocked and len(self._ahead) <= AHEAD_LIMIT_BYTES
-        if wanted != self._reading:
+        if wanted != self._reading and not self.transport.is_closing():
             self._reading = wanted
             if wanted:
                 self.transport.resume_reading()
@@ -240,7 +241,7 @@ class ClientSide(asyncio.Protocol):
         """Once everything is written. A client that has not sent its request `whole` may still be doing so."""
         self._ahead = b""
         self._lingers = True
-        if whole or self._ended or not self.transport.can_write_eof():
+        if whole or self._ended or self.transport.is_closing():
             self.transport.close()
             return
         self._active_ns = perf_counter_ns()

@@ -40,6 +40,24 @@ class UpstreamSide(asyncio.Protocol):
         self.connect_s = 0.0
         self.idle_since_ns = 0
 
+    # A connection that breaks is closed before this side hears of it; uvloop raises on what is done to it meanwhile.
+
+    def write(self, data: bytes) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(data)
+
+    def write_eof(self) -> None:
+        if not self.transport.is_closing() and self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def read_on(self, wanted: bool) -> None:
+        if self.transport.is_closing():
+            return
+        if wanted:
+            self.transport.resume_reading()
+        else:
+            self.transport.pause_reading()
+
     def close(self) -> None:
         """At once, and for good: nobody waits for anything any more."""
         self.relay = None
@@ -137,7 +155,7 @@ class Pool:
         connection.relay = None
         if connection.closed:
             return
-        connection.transport.resume_reading()  # so that its end is noticed; no error if it was not paused
+        connection.read_on(True)  # so that its end is noticed
         connection.idle_since_ns = now_ns
         self._free.append(connection)
 
