@@ -79,8 +79,10 @@ class Passing:
 
     def read(self, stamp_ns: int) -> None:
         """A read of the response has been fed."""
-        if self._response.count():
-            self._stamps.append((self._response.total, stamp_ns))
+        kept = self._response
+        if len(kept.pieces) != kept.counted:
+            kept.count()
+            self._stamps.append((kept.total, stamp_ns))
 
     def exchange(self, end: End, error: str | None, ended_ns: int) -> Exchange:
         """Call it once, when the exchange is over: at `ended_ns`."""
@@ -146,26 +148,26 @@ class Passing:
 class _Kept:
     """The bytes of one body, as many as may be kept, and the count of all."""
 
-    __slots__ = ("_counted", "_limit", "left_out", "pieces", "total")
+    __slots__ = ("_limit", "counted", "left_out", "pieces", "total")
 
     def __init__(self, limit: int) -> None:
         self.pieces: list[bytes] = []
         self.total = 0
         self.left_out = 0
         self._limit = limit
-        self._counted = 0
+        self.counted = 0
+        """Pieces that are in `total`."""
 
-    def count(self) -> bool:
-        """Of what was appended since the last time; whether there was anything."""
+    def count(self) -> None:
+        """What was appended since the last time."""
         pieces = self.pieces
-        if self._counted == len(pieces):
-            return False
-        for piece in pieces[self._counted :]:
-            self.total += len(piece)
+        if len(pieces) == self.counted + 1:
+            self.total += len(pieces[-1])
+        else:
+            self.total += sum(map(len, pieces[self.counted :]))
         if self.total > self._limit:
             self._trim()
-        self._counted = len(pieces)
-        return True
+        self.counted = len(pieces)
 
     def body(self) -> bytes:
         return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
