@@ -34,7 +34,8 @@ from hitrate.explaining import explain_log
 from hitrate.logs.formats.one_exchange import OneExchange
 from hitrate.logs.interface import OwnRules
 from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, named
-from hitrate.logs.sniff import STANDARD_INPUT, Log, open_log
+from hitrate.logs.opened import STANDARD_INPUT
+from hitrate.logs.sniff import Log, open_log
 from hitrate.report.levels import level
 from hitrate.targets.dialects import dialect as dialect_named
 from hitrate.targets.dialects.by_shape import read_reply

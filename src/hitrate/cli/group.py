@@ -24,9 +24,13 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Explain": {
         "explain": "What broke the prefix cache in a log: where, whose doing, at what price.",
         "lint": "What is wrong with requests before they are sent.",
+        "report": "The business case of a log: what was spent, what to fix first, what it saves.",
         "whatif": "What a fix would have made of a log's hit rate and bill.",
         "check": "Whether a log holds what you expect of it, for CI.",
         "cost": "What a log's calls cost, with caching and without.",
+    },
+    "Plan": {
+        "simulate": "What caches of other sizes and rules would serve of a trace or a log.",
     },
     "Record": {
         "proxy": "Carry real traffic to a model server unchanged, and record it.",

@@ -12,7 +12,8 @@ from hitrate.core.money import Price
 from hitrate.core.records import RecordCount, Records
 from hitrate.errors import InputFileError, UsageError
 from hitrate.logs.interface import OwnRules
-from hitrate.logs.sniff import STANDARD_INPUT, Log, open_log, reader_named
+from hitrate.logs.opened import STANDARD_INPUT
+from hitrate.logs.sniff import Log, open_log, reader_named
 from hitrate.targets.dialects.by_shape import read_reply
 
 STORED = "run"

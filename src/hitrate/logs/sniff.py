@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
-import sys
-import zlib
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from hitrate.core.model import Call
 from hitrate.core.money import Price
@@ -41,6 +37,7 @@ from hitrate.logs.formats.token_ids import TokenIds
 from hitrate.logs.formats.vllm import Vllm
 from hitrate.logs.interface import ContentNotKept, Item, LogReader, OwnPrice, OwnRules, Repeated, ReplyReader
 from hitrate.logs.lines import HEAD_BYTES, decoded, raw_lines
+from hitrate.logs.opened import FromUtf16, head_of, opened
 from hitrate.logs.refused import document_members, reason_against, reason_against_table
 
 READERS: tuple[LogReader, ...] = (
@@ -71,8 +68,6 @@ READERS: tuple[LogReader, ...] = (
     OnePrompt(),
 )
 """The most particular first: each is asked in turn."""
-
-STANDARD_INPUT = "-"
 
 
 class Log:
@@ -142,11 +137,11 @@ def open_log(path: str, read_reply: ReplyReader, format: str | None = None, *, s
     cannot be told, InputFileError for a file that is empty, cannot be opened or plainly is something else.
     """
     chosen = None if format is None else reader_named(format)
-    stream = _opened(path, stream)
+    stream = opened(path, stream)
     try:
-        head = _head(stream, path)
+        head = head_of(stream, path)
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            stream = cast(BinaryIO, _FromUtf16(stream))
+            stream = cast(BinaryIO, FromUtf16(stream))
             head = codecs.getincrementaldecoder("utf-16")("replace").decode(head).encode("utf-8", "replace")
         if not head.strip():
             raise InputFileError(path, "the file is empty, expected a log of requests")
@@ -212,82 +207,3 @@ def _something_else(head: bytes) -> str | None:
     if start.startswith((b"pk\x03\x04", b"\x28\xb5\x2f\xfd")):
         return "this is a compressed archive, expected plain text or gzip"
     return None
-
-
-def _opened(path: str, given: BinaryIO | None) -> BinaryIO:
-    """Buffered, decompressed, and able to show its head."""
-    try:
-        plain: Any
-        if given is not None:
-            plain = io.BufferedReader(cast(Any, given))
-        else:
-            plain = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb")  # noqa: SIM115  Log closes it
-    except OSError as error:
-        raise InputFileError(path, f"cannot be opened ({error.strerror})") from None
-    try:
-        compressed = plain.peek(2)[:2] == b"\x1f\x8b"
-    except OSError as error:  # a folder opens and does not read
-        plain.close()
-        raise InputFileError(path, f"cannot be read ({error.strerror})") from None
-    opened = _Decompressed(gzip.GzipFile(fileobj=plain)) if compressed else plain
-    return cast(BinaryIO, io.BufferedReader(cast(Any, opened), HEAD_BYTES))
-
-
-class _Decompressed(io.RawIOBase):
-    """What a gzip file holds, up to where it is damaged: a file cut off, or followed by something else, keeps all lines
-    in front of that. A line break stands in for what cannot be read, and reading on raises what is wrong."""
-
-    def __init__(self, compressed: gzip.GzipFile) -> None:
-        self._compressed = compressed
-        self._fault: Exception | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if self._fault is not None:
-            raise self._fault
-        taken = 0
-        while taken < len(buffer):
-            try:
-                data = self._compressed.read1(len(buffer) - taken)
-            except (EOFError, zlib.error, OSError) as fault:
-                self._fault = fault
-                if self._compressed.tell() == 0:
-                    raise
-                data = b"\n"
-            if not data:
-                break
-            buffer[taken : taken + len(data)] = data
-            taken += len(data)
-            if self._fault is not None:
-                break
-        return taken
-
-    def close(self) -> None:
-        self._compressed.close()
-        super().close()
-
-
-class _FromUtf16:
-    """A UTF-16 file, as PowerShell's `>` writes them, in UTF-8."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        # Half a surrogate pair becomes bytes that are no UTF-8, so that the record with it is refused, not repaired.
-        self._text = io.TextIOWrapper(stream, "utf-16", errors="surrogatepass", newline="\n")
-
-    def readline(self, size: int) -> bytes:
-        return self._text.readline(size).encode("utf-8", "surrogatepass")
-
-    def read(self, size: int) -> bytes:
-        return self._text.read(size).encode("utf-8", "surrogatepass")
-
-    def close(self) -> None:
-        self._text.close()
-
-
-def _head(stream: BinaryIO, path: str) -> bytes:
-    try:
-        return cast(io.BufferedReader, stream).peek(HEAD_BYTES)[:HEAD_BYTES]
-    except (EOFError, zlib.error, OSError) as error:
-        raise InputFileError(path, f"cannot be decompressed: {error}") from None

@@ -9,7 +9,7 @@ stack processing, IBM J. Res. Dev. 19(4), 1975).
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
@@ -64,6 +64,12 @@ class LruCurve:
         distances = sorted(self._weights)
         sums = [0.0, *accumulate(self._weights[distance] for distance in distances)]
         return [sums[bisect_right(distances, capacity)] for capacity in capacities]
+
+    def smallest(self, share: float) -> int:
+        """The least capacity that serves this share of what a cache without a limit does."""
+        distances = sorted(self._weights)
+        sums = list(accumulate(self._weights[distance] for distance in distances))
+        return distances[bisect_left(sums, share * sums[-1])] if sums else 0
 
     @property
     def largest(self) -> int:

@@ -24,6 +24,9 @@ class Definition(NamedTuple):
     whole: Weigh
     """What the request adds below the line."""
     consecutive: bool = True
+    unit: str = "tokens"
+    full_size: bool = False
+    """Whether all blocks but the last of a request have to be of the same size."""
 
 
 def _tokens(_: int, __: int, block_tokens: int) -> float:
@@ -73,18 +76,23 @@ def _even_whole(input_tokens: int, blocks: int, block_tokens: int) -> float:
 DEFINITIONS = {
     one.name: one
     for one in (
-        Definition("tokens", "tokens served / input tokens", _tokens, _last_tokens, _input),
+        Definition("tokens", "tokens served / input tokens", _tokens, _last_tokens, _input, full_size=True),
         Definition(
             "vllm",
             "tokens of full blocks served, never the last token / input tokens",
             _tokens,
             _last_but_for_the_last_token,
             _input,
+            full_size=True,
         ),
-        Definition("blocks", "blocks served / blocks", _one, _one, _blocks),
-        Definition("full-blocks", "blocks served / full blocks", _one, _one, _full_blocks),
-        Definition("any-block", "blocks present wherever they stand / blocks", _one, _one, _blocks, False),
-        Definition("request-mean", "mean over requests of blocks served / blocks", _share, _share, _request),
+        Definition("blocks", "blocks served / blocks", _one, _one, _blocks, unit="blocks"),
+        Definition(
+            "full-blocks", "blocks served / full blocks", _one, _one, _full_blocks, unit="blocks", full_size=True
+        ),
+        Definition("any-block", "blocks present wherever they stand / blocks", _one, _one, _blocks, False, "blocks"),
+        Definition(
+            "request-mean", "mean over requests of blocks served / blocks", _share, _share, _request, unit="requests"
+        ),
         Definition(
             "even-tokens",
             "tokens served / tokens, a request's tokens spread evenly over its blocks",

@@ -8,8 +8,11 @@ from hitrate.core.trace import Chunk
 
 
 class Fifo:
-    def __init__(self, capacity: int | None) -> None:
+    """Counts the leading blocks of a request, or with `anywhere` those behind a miss too."""
+
+    def __init__(self, capacity: int | None, *, anywhere: bool = False) -> None:
         self.capacity = capacity
+        self._anywhere = anywhere
         self._blocks: set[int] = set()
         self._order: list[int] = []
         self._oldest = 0
@@ -21,7 +24,10 @@ class Fifo:
         served = []
         for start, end in pairwise(chunk.starts):
             asked = chunk.ids[start:end]
-            served.append(sum(1 for _ in takewhile(blocks.__contains__, asked)))
+            if self._anywhere:
+                served.append(sum(map(blocks.__contains__, asked)))
+            else:
+                served.append(sum(1 for _ in takewhile(blocks.__contains__, asked)))
             for block in asked:
                 if block not in blocks:
                     if capacity is not None and len(blocks) >= capacity:

@@ -8,25 +8,33 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from itertools import pairwise, takewhile
+from typing import TypeVar
 
 from hitrate.core.trace import Chunk
 
+Block = TypeVar("Block")
+
 
 class LeafLru:
-    def __init__(self, capacity: int | None) -> None:
+    """`ttl_s`: a block that no request used for longer is gone."""
+
+    def __init__(self, capacity: int | None, *, ttl_s: float | None = None) -> None:
         self.capacity = capacity
-        self._recent: OrderedDict[int, None] = OrderedDict()
-        """The block to evict next in front."""
+        self._ttl_s = ttl_s
+        self._recent: OrderedDict[int, float] = OrderedDict()
+        """Blocks with the time of their last use, the one to evict next in front."""
 
     def add(self, chunk: Chunk) -> list[int]:
         recent = self._recent
         contains, to_end, evict = recent.__contains__, recent.move_to_end, recent.popitem
         served = []
-        for start, end in pairwise(chunk.starts):
+        for (start, end), now in zip(pairwise(chunk.starts), chunk.at_s, strict=True):
+            if self._ttl_s is not None:
+                drop_unused(recent, now - self._ttl_s)
             backwards = chunk.ids[start:end]
             served.append(sum(1 for _ in takewhile(contains, backwards)))
             backwards.reverse()
-            recent.update(dict.fromkeys(backwards))
+            recent.update(dict.fromkeys(backwards, now))
             deque(map(to_end, backwards), 0)
             if self.capacity is not None:
                 for _ in range(len(recent) - self.capacity):
@@ -35,3 +43,9 @@ class LeafLru:
 
     def check_integrity(self) -> None:
         assert self.capacity is None or len(self._recent) <= self.capacity, "more blocks than the capacity"
+
+
+def drop_unused(recent: OrderedDict[Block, float], since: float) -> None:
+    """Blocks last used before that moment; they stand in front."""
+    while recent and next(iter(recent.values())) < since:
+        recent.popitem(False)

@@ -18,13 +18,23 @@ Block = int | tuple[int, int]
 
 
 class VllmBlocks:
-    """`capacity` is in blocks that can be used: vLLM's `num_gpu_blocks` less its null block."""
+    """`capacity` is in blocks that can be used: vLLM's `num_gpu_blocks` less its null block.
 
-    def __init__(self, capacity: int | None, block_tokens: int) -> None:
+    Vendors of this kind credit no hit shorter than `minimum_tokens`, and drop what nobody used for `ttl_s`.
+    """
+
+    def __init__(
+        self, capacity: int | None, block_tokens: int, *, minimum_tokens: int = 0, ttl_s: float | None = None
+    ) -> None:
         self.capacity = capacity
+        self.never_fit = 0
+        """Requests that need more blocks than there are."""
         self._block_tokens = block_tokens
-        self._free: OrderedDict[Block, None] = OrderedDict()
-        """Blocks with a hash, the one to evict next in front. Between requests all of them are free."""
+        self._minimum_blocks = -(-minimum_tokens // block_tokens)
+        self._ttl_s = ttl_s
+        self._free: OrderedDict[Block, float] = OrderedDict()
+        """Blocks with a hash and the time of their last use, the one to evict next in front. Between requests all of
+        them are free."""
         self._copies: dict[int, list[Block]] = {}
         """All blocks of a text that is there more than once, in the order they came."""
         self._made = 0
@@ -35,26 +45,35 @@ class VllmBlocks:
         free, copies, block_tokens = self._free, self._copies, self._block_tokens
         capacity = self.capacity
         served = []
-        for (start, end), tokens in zip(pairwise(chunk.starts), chunk.input_tokens, strict=True):
+        for (start, end), tokens, now in zip(pairwise(chunk.starts), chunk.input_tokens, chunk.at_s, strict=True):
+            if self._ttl_s is not None:
+                self._expire(now - self._ttl_s)
             needed = -(-tokens // block_tokens)
             if capacity is not None and needed > capacity:
+                self.never_fit += 1
                 served.append(0)
                 continue
             hashed = chunk.ids[start : min(end, start + tokens // block_tokens)].tolist()
             most = max(0, tokens - 1) // block_tokens
             hits = sum(1 for _ in takewhile(self._holds if copies else free.__contains__, islice(hashed, most)))
-            served.append(hits)
+            served.append(hits if hits >= self._minimum_blocks else 0)
             held: list[Block] = [copies[block][0] if block in copies else block for block in hashed[:hits]]
             held.reverse()
             if capacity is not None and len(free) + needed - hits > capacity:
                 deque(map(free.move_to_end, held), 0)  # out of the way of eviction
                 self._evict(len(free) + needed - hits - capacity)
-            self._free_in_reverse(hashed[hits:])
+            self._free_in_reverse(hashed[hits:], now)
+            if self._ttl_s is not None:
+                free.update(dict.fromkeys(held, now))
             deque(map(free.move_to_end, held), 0)
         return served
 
     def _holds(self, block: int) -> bool:
         return block in self._free or block in self._copies
+
+    def _expire(self, since: float) -> None:
+        while self._free and next(iter(self._free.values())) < since:
+            self._evict(1)
 
     def _evict(self, count: int) -> None:
         for _ in range(count):
@@ -70,20 +89,20 @@ class VllmBlocks:
             if alike == [text] or not alike:
                 del self._copies[text]
 
-    def _free_in_reverse(self, computed: list[int]) -> None:
+    def _free_in_reverse(self, computed: list[int], now: float) -> None:
         """The last block of a prompt is the first to be evicted of it."""
         again = [block for block in computed if self._holds(block)]
         if not again:
-            self._free.update(dict.fromkeys(reversed(computed)))
+            self._free.update(dict.fromkeys(reversed(computed), now))
             return
         for block in reversed(computed):
             if self._holds(block):
                 self._made += 1
                 copy: Block = (block, self._made)
                 self._copies.setdefault(block, [block]).append(copy)
-                self._free[copy] = None
+                self._free[copy] = now
             else:
-                self._free[block] = None
+                self._free[block] = now
 
     def check_integrity(self) -> None:
         assert self.capacity is None or len(self._free) <= self.capacity, "more blocks than the capacity"

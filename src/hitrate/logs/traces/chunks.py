@@ -1,0 +1,100 @@
+"""Requests gathered into chunks: ids numbered in the order they first occur, times counted from the first request."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, NamedTuple
+
+from hitrate.core.records import RecordCount, Records, Remark, Skipped
+from hitrate.core.trace import UNKNOWN, Chunk, Replayable
+from hitrate.errors import InputFileError
+
+_BLOCKS = 1 << 18
+_REQUESTS = 1 << 14
+"""A chunk ends behind the request that reaches one of these."""
+
+
+class Request(NamedTuple):
+    """`ids` are names of blocks: the same name, the same text behind the same text. `at_s` is NaN where not known."""
+
+    at_s: float
+    input_tokens: int
+    output_tokens: int
+    session: object
+    """None where the trace knows of no sessions."""
+    ids: Iterable[object]
+
+
+class _Numbers(dict[object, int]):
+    def __missing__(self, key: object) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+def in_chunks(requests: Iterable[Request | Skipped | Remark], count: RecordCount) -> Iterator[Chunk]:
+    """All requests, in their order; a time that runs back is set to that of the request before, and it is said."""
+    blocks, sessions = _Numbers(), _Numbers()
+    first = latest = math.nan
+    back = 0
+    chunk = _empty()
+    for request in requests:
+        if isinstance(request, Skipped):
+            count.skip(request)
+            continue
+        if isinstance(request, Remark):
+            count.remark(request)
+            continue
+        count.use()
+        at_s = request.at_s
+        if first != first:  # NaN: no request had a time yet
+            first = latest = at_s
+        elif at_s < latest:
+            back += 1
+            at_s = latest
+        elif at_s == at_s:
+            latest = at_s
+        chunk.at_s.append(at_s - first)
+        chunk.input_tokens.append(request.input_tokens)
+        chunk.output_tokens.append(request.output_tokens)
+        chunk.sessions.append(UNKNOWN if request.session is None else sessions[request.session])
+        chunk.ids.extend(map(blocks.__getitem__, request.ids))
+        chunk.starts.append(len(chunk.ids))
+        if len(chunk.ids) >= _BLOCKS or len(chunk.input_tokens) >= _REQUESTS:
+            yield chunk
+            chunk = _empty()
+    if chunk.input_tokens:
+        yield chunk
+    if back:
+        what = f"{back:,} requests are stamped earlier than the one before them; they are taken in the file's order"
+        count.remark(Remark(line=None, what=what))
+
+
+def _empty() -> Chunk:
+    return Chunk(array("d"), array("q"), array("q"), array("q"), array("q", [0]), array("q"))
+
+
+class StreamedTrace:
+    """A trace whose requests come one after another from a stream; `requests` gives them, once."""
+
+    def __init__(self, facts: Replayable, stream: BinaryIO, requests: Iterable[Request | Skipped | Remark]) -> None:
+        self.facts = facts
+        self._stream = stream
+        self._requests = requests
+        self._count = RecordCount()
+
+    def chunks(self) -> Iterator[Chunk]:
+        try:
+            yield from in_chunks(self._requests, self._count)
+        except OSError as error:
+            raise InputFileError(self.facts.path, f"cannot be read on: {error.strerror or error}") from None
+        finally:
+            self._stream.close()
+        found = self.records()
+        if not found.used:
+            why = f", the first: {found.skipped[0].reason}" if found.skipped else ""
+            raise InputFileError(self.facts.path, f"none of its {found.read:,} requests can be used{why}")
+
+    def records(self) -> Records:
+        return self._count.records()

@@ -1,0 +1,127 @@
+"""`simulate`: the hit rate of each cache that was replayed, with what it counts and by which rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hitrate.core.simulation_results import SimulatedPoint, SimulateResult
+from hitrate.report.columns import Column, Sheet, count, percent
+from hitrate.report.words import Line, record_lines
+
+TYPE = SimulateResult
+
+
+def gib(value: float) -> str:
+    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+
+
+def seconds(value: float) -> str:
+    return f"{value:,g}"
+
+
+def unlimited(_row: object) -> str:
+    return "unlimited"
+
+
+def exact_percent(value: float) -> str:
+    return f"{100 * value:.2f}"
+
+
+ROWS = (
+    Column(key="rule_set", header="rule"),
+    Column(key="capacity_blocks", header="capacity\nblocks", show=count, unknown=unlimited),
+    Column(key="capacity_gib", header="capacity\nGiB", show=gib, drop_order=2),
+    Column(key="ttl_s", header="lifetime\ns", show=seconds, drop_order=3),
+    Column(key="prompt_tokens", header="prompt\ntokens", show=count, drop_order=1),
+    Column(key="hit_tokens", header="hit\ntokens", show=count),
+    Column(key="hit_rate", header="hit\nrate %", show=exact_percent),
+    Column(key="definition", header="counted"),
+)
+
+POINTS = (
+    Column(key="capacity_blocks", header="capacity\nblocks", show=count),
+    Column(key="capacity_gib", header="capacity\nGiB", show=gib, drop_order=1),
+    Column(key="hit_tokens", header="hit\ntokens", show=count),
+    Column(key="hit_rate", header="hit\nrate %", show=exact_percent),
+    Column(key="share_of_most", header="of the\nmost %", show=percent),
+)
+
+RECORDS = tuple(Column(key=name, header=name) for name in SimulatedPoint.__struct_fields__)
+
+
+def title(result: SimulateResult) -> str:
+    return f"simulate · {result.trace} · {result.format}, blocks of {result.block_size:,} tokens"
+
+
+def sheets(result: SimulateResult) -> list[Sheet]:
+    made = [Sheet(columns=_shown(ROWS, result.rows), rows=result.rows)] if result.rows else []
+    if result.curve is not None:
+        heading = f"the curve of {result.curve.rule_set}, counted by {result.curve.definition}"
+        rows = tuple(_doubled(result.curve.points))
+        made.append(Sheet(title=heading, columns=_shown(POINTS, rows), rows=rows))
+    return made
+
+
+def _doubled(points: tuple[SimulatedPoint, ...]) -> Iterator[SimulatedPoint]:
+    """The powers of two, from the last on that serves no more than a single block does, and the largest."""
+    least = points[0].hits if points else 0.0
+    for number, point in enumerate(points):
+        last = number == len(points) - 1
+        size = point.capacity_blocks or 0
+        if last or (size & (size - 1) == 0 and points[number + 1].hits > least):
+            yield point
+
+
+def _shown(columns: tuple[Column, ...], rows: tuple[SimulatedPoint, ...]) -> tuple[Column, ...]:
+    """Without those of GiB and lifetimes where no row has any."""
+    bare = {name for name in ("capacity_gib", "ttl_s") if all(getattr(row, name, None) is None for row in rows)}
+    return tuple(column for column in columns if column.key not in bare)
+
+
+def records(result: SimulateResult) -> Sheet:
+    """The points of the curve behind the others."""
+    points = () if result.curve is None else result.curve.points
+    return Sheet(columns=RECORDS, rows=(*result.rows, *points))
+
+
+def lines(result: SimulateResult) -> list[Line]:
+    return list(_lines(result))
+
+
+def _lines(result: SimulateResult) -> Iterator[Line]:
+    yield Line(
+        "measurement",
+        f"{count(result.trace_requests)} requests, {count(result.trace_blocks)} blocks, "
+        f"{count(result.trace_distinct_blocks)} of them distinct",
+    )
+    yield from (Line("verdict", knee) for knee in knees(result))
+    yield from _definition_lines(result)
+    for row in result.rows:
+        if row.never_fit:
+            yield Line(
+                "warning",
+                f"{row.rule_set} with {count(row.capacity_blocks or 0)} blocks: {count(row.never_fit)} requests are "
+                "longer than the whole cache; an engine refuses them, here they are served nothing",
+            )
+    yield from (Line("note", note) for note in result.notes)
+    yield from record_lines(result.trace, result.records)
+
+
+def knees(result: SimulateResult) -> Iterator[str]:
+    """The sizes that matter, in words."""
+    if result.curve is None or not result.curve.knees:
+        return
+    most = result.curve.points[-1]
+    parts = [f"{percent(point.share_of_most or 0)} % of it at {_size(point)}" for point in result.curve.knees]
+    yield f"the most there is, {exact_percent(most.hit_rate or 0)} %, at {_size(most)}; {', '.join(parts)}"
+
+
+def _size(point: SimulatedPoint) -> str:
+    blocks = f"{count(point.capacity_blocks or 0)} blocks"
+    return blocks if point.capacity_gib is None else f"{blocks} ({gib(point.capacity_gib)} GiB)"
+
+
+def _definition_lines(result: SimulateResult) -> Iterator[Line]:
+    points = () if result.curve is None else result.curve.points[:1]
+    for name, text in {row.definition: row.definition_text for row in (*result.rows, *points)}.items():
+        yield Line("expectation", f"counted by {name}: {text}")
