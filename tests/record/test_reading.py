@@ -244,6 +244,19 @@ def test_faults_are_said_and_what_came_is_kept(made, error, text):
     assert call.body == made.request_body
 
 
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param(CHAT, id="at the end mark, after the counts"),
+        pytest.param([*CHAT[:3], b"data: [DONE]\n\n"], id="at the end mark, without counts"),
+        pytest.param(CHAT[:-1], id="after the counts"),
+    ],
+)
+def test_a_stream_left_at_its_end_is_whole(pieces):
+    call = call_of(streamed(BODY, pieces, end="abandoned", error="the caller closed the response before its end"))
+    assert (call.error, call.reply.text, call.timing.total_s) == (None, "Good day.", len(pieces) / 100)
+
+
 # --- content codings ---------------------------------------------------------------------------------------------
 
 

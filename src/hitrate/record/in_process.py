@@ -77,7 +77,7 @@ class Recording:
         """`listeners` makes, in the thread that keeps, what each stored call is given to: objects with `add(call)` and
         `close()`."""
         self.max_body_kept = max_body_kept
-        self._store_path = Path(store) if store is not None else default_path()
+        self.store_path = Path(store) if store is not None else default_path()
         self._content = content
         self._name = name
         self._limit_bytes = limit_bytes
@@ -202,7 +202,7 @@ class Recording:
     def _keep(self, upstream: str) -> None:
         """The thread. Whatever goes wrong ends the recording, not the program."""
         try:
-            with ToldStore.open(self._store_path) as store:
+            with ToldStore.open(self.store_path) as store:
                 assert isinstance(store, ToldStore)
                 keeper = self._begin(store, upstream)
                 listeners = (self._counters, *self._make_listeners())
@@ -285,7 +285,7 @@ _OPEN_GUARD = threading.Lock()
 
 def opened(recording: Recording) -> Recording:
     """Makes it the one that clients record into which are bound to none; StoreUnavailable where it cannot begin."""
-    Store.open(recording._store_path).close()
+    Store.open(recording.store_path).close()
     with _OPEN_GUARD:
         _OPEN.append(recording)
     return recording

@@ -118,14 +118,15 @@ def _fault(exchange: Exchange) -> str | None:
 
 
 def _was_left_at_its_end(exchange: Exchange, outcome: Outcome) -> bool:
-    """Clients leave a stream at its end mark (`[DONE]`), without waiting for the response to end as well."""
-    return (
-        exchange.end == "abandoned"
-        and not exchange.left_out
-        and outcome.reading.reply is not None
-        and outcome.reading.complete
-        and outcome.reading.fault is None
-    )
+    """Clients leave a stream at its end mark, or where the counts were told, without waiting for the connection."""
+    if exchange.end != "abandoned" or exchange.left_out or outcome.reading.fault is not None:
+        return False
+    told = outcome.reading.usage.prompt_tokens is not None or _END_MARK in outcome.body[-len(_END_MARK) - 8 :]
+    return outcome.reading.reply is not None and outcome.reading.complete and told
+
+
+_END_MARK = b"data: [DONE]"
+"""Of OpenAI's streams (https://platform.openai.com/docs/api-reference/chat-streaming), which may tell no counts."""
 
 
 def _timing(exchange: Exchange, outcome: Outcome, is_whole: bool) -> Timing:
