@@ -59,7 +59,7 @@ class Model(asyncio.Protocol):
         head, separator, body = self._buffer.partition(b"\r\n\r\n")
         if not separator:
             return
-        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or 0)
         if len(body) >= length:
             self._buffer = b""
             self._due = self._loop.time()

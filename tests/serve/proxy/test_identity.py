@@ -98,7 +98,7 @@ def check_exchange(exchange, one):
 
 
 def test_exchanges_pass_unchanged_one_after_the_other_on_one_connection(runner):
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(st.lists(exchanges(), min_size=1, max_size=3), st.booleans())
     def check(several, record):
         async def main():

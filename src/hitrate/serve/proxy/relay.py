@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 RESEND_LIMIT_BYTES = 4 * 1024 * 1024
 """A request up to this size is held until its answer begins, and can go out again on another connection."""
 
+END_BYTES = len(b"0\r\n\r\n")
+"""What a client lacks of a whole answer until it is recorded."""
+
 WAITING_LIMIT_BYTES = 64 * 1024
 """Of a request whose connection is not open yet; past it the client is not read."""
 
@@ -296,6 +299,10 @@ class Relay:
             self._leave()
             self._client.answered(keep=False)
             return
+        if start and self._recording is not None:
+            # The whole answer in one read: its first byte is not to wait for the record, only its end is.
+            self._client.write(data[:-END_BYTES])
+            data = data[-END_BYTES:]
         self._record("complete", None, stamp_ns)
         if data:
             self._client.write(data)
