@@ -66,7 +66,7 @@ def _request(_: int, blocks: int, __: int) -> float:
 
 
 def _even_tokens(input_tokens: int, blocks: int, block_tokens: int) -> float:
-    return min(block_tokens, max(1, round(input_tokens / blocks)))
+    return min(block_tokens, max(1, (2 * input_tokens + blocks) // (2 * blocks)))  # a half is rounded up
 
 
 def _even_whole(input_tokens: int, blocks: int, block_tokens: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from itertools import pairwise, takewhile
 
 from hitrate.core.trace import Chunk
@@ -19,26 +20,32 @@ class Fifo:
         """Its place in `_order`; what is in front of it is gone."""
 
     def add(self, chunk: Chunk) -> list[int]:
+        ids, serve = chunk.ids, self.serve
+        return [
+            serve(ids[start:end], tokens, now)
+            for (start, end), tokens, now in zip(pairwise(chunk.starts), chunk.input_tokens, chunk.at_s, strict=True)
+        ]
+
+    def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
         blocks, order = self._blocks, self._order
         capacity = self.capacity
-        served = []
-        for start, end in pairwise(chunk.starts):
-            asked = chunk.ids[start:end]
-            if self._anywhere:
-                served.append(sum(map(blocks.__contains__, asked)))
-            else:
-                served.append(sum(1 for _ in takewhile(blocks.__contains__, asked)))
-            for block in asked:
-                if block not in blocks:
-                    if capacity is not None and len(blocks) >= capacity:
-                        blocks.remove(order[self._oldest])
-                        self._oldest += 1
-                    blocks.add(block)
-                    order.append(block)
-            if self._oldest > len(blocks) + 1_000_000:
-                del order[: self._oldest]
-                self._oldest = 0
-        return served
+        hits = self.peek(asked, input_tokens, now)
+        for block in asked:
+            if block not in blocks:
+                if capacity is not None and len(blocks) >= capacity:
+                    blocks.remove(order[self._oldest])
+                    self._oldest += 1
+                blocks.add(block)
+                order.append(block)
+        if self._oldest > len(blocks) + 1_000_000:
+            del order[: self._oldest]
+            self._oldest = 0
+        return hits
+
+    def peek(self, asked: array[int], input_tokens: int, now: float) -> int:
+        if self._anywhere:
+            return sum(map(self._blocks.__contains__, asked))
+        return sum(1 for _ in takewhile(self._blocks.__contains__, asked))
 
     def check_integrity(self) -> None:
         assert self.capacity is None or len(self._blocks) <= self.capacity, "more blocks than the capacity"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from array import array
+from typing import Protocol, runtime_checkable
 
 from hitrate.core.trace import Chunk
 
@@ -18,4 +19,17 @@ class BlockCache(Protocol):
 
     def check_integrity(self) -> None:
         """Raise AssertionError with the first broken invariant. Changes nothing."""
+        ...
+
+
+@runtime_checkable
+class SteppedCache(BlockCache, Protocol):
+    """A cache that takes its requests one by one: one replica's. `add` is `serve` for each request of a chunk."""
+
+    def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
+        """The request's leading blocks that were there; it leaves its own blocks behind. `now` as in `Chunk.at_s`."""
+        ...
+
+    def peek(self, asked: array[int], input_tokens: int, now: float) -> int:
+        """What `serve` would answer. Changes nothing at all, not even recency."""
         ...

@@ -6,8 +6,10 @@ what stands behind it.
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict, deque
 from itertools import pairwise, takewhile
+from math import inf
 from typing import TypeVar
 
 from hitrate.core.trace import Chunk
@@ -25,21 +27,31 @@ class LeafLru:
         """Blocks with the time of their last use, the one to evict next in front."""
 
     def add(self, chunk: Chunk) -> list[int]:
+        ids, serve = chunk.ids, self.serve
+        return [
+            serve(ids[start:end], tokens, now)
+            for (start, end), tokens, now in zip(pairwise(chunk.starts), chunk.input_tokens, chunk.at_s, strict=True)
+        ]
+
+    def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
         recent = self._recent
-        contains, to_end, evict = recent.__contains__, recent.move_to_end, recent.popitem
-        served = []
-        for (start, end), now in zip(pairwise(chunk.starts), chunk.at_s, strict=True):
-            if self._ttl_s is not None:
-                drop_unused(recent, now - self._ttl_s)
-            backwards = chunk.ids[start:end]
-            served.append(sum(1 for _ in takewhile(contains, backwards)))
-            backwards.reverse()
-            recent.update(dict.fromkeys(backwards, now))
-            deque(map(to_end, backwards), 0)
-            if self.capacity is not None:
-                for _ in range(len(recent) - self.capacity):
-                    evict(False)
-        return served
+        if self._ttl_s is not None:
+            drop_unused(recent, now - self._ttl_s)
+        hits = sum(1 for _ in takewhile(recent.__contains__, asked))
+        backwards = asked[::-1]
+        recent.update(dict.fromkeys(backwards, now))
+        deque(map(recent.move_to_end, backwards), 0)
+        if self.capacity is not None:
+            for _ in range(len(recent) - self.capacity):
+                recent.popitem(False)
+        return hits
+
+    def peek(self, asked: array[int], input_tokens: int, now: float) -> int:
+        recent = self._recent
+        if self._ttl_s is None:
+            return sum(1 for _ in takewhile(recent.__contains__, asked))
+        since = now - self._ttl_s
+        return sum(1 for _ in takewhile(lambda block: recent.get(block, -inf) >= since, asked))
 
     def check_integrity(self) -> None:
         assert self.capacity is None or len(self._recent) <= self.capacity, "more blocks than the capacity"

@@ -8,8 +8,11 @@ blocks the one that came first is served.
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict, deque
+from functools import partial
 from itertools import islice, pairwise, takewhile
+from math import inf
 
 from hitrate.core.trace import Chunk
 
@@ -40,33 +43,47 @@ class VllmBlocks:
         self._made = 0
 
     def add(self, chunk: Chunk) -> list[int]:
-        """Per request, the leading blocks served. One that needs more blocks than there are is never served, and
-        leaves nothing behind."""
+        ids, serve = chunk.ids, self.serve
+        return [
+            serve(ids[start:end], tokens, now)
+            for (start, end), tokens, now in zip(pairwise(chunk.starts), chunk.input_tokens, chunk.at_s, strict=True)
+        ]
+
+    def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
+        """A request that needs more blocks than there are is never served, and leaves nothing behind."""
         free, copies, block_tokens = self._free, self._copies, self._block_tokens
         capacity = self.capacity
-        served = []
-        for (start, end), tokens, now in zip(pairwise(chunk.starts), chunk.input_tokens, chunk.at_s, strict=True):
-            if self._ttl_s is not None:
-                self._expire(now - self._ttl_s)
-            needed = -(-tokens // block_tokens)
-            if capacity is not None and needed > capacity:
-                self.never_fit += 1
-                served.append(0)
-                continue
-            hashed = chunk.ids[start : min(end, start + tokens // block_tokens)].tolist()
-            most = max(0, tokens - 1) // block_tokens
-            hits = sum(1 for _ in takewhile(self._holds if copies else free.__contains__, islice(hashed, most)))
-            served.append(hits if hits >= self._minimum_blocks else 0)
-            held: list[Block] = [copies[block][0] if block in copies else block for block in hashed[:hits]]
-            held.reverse()
-            if capacity is not None and len(free) + needed - hits > capacity:
-                deque(map(free.move_to_end, held), 0)  # out of the way of eviction
-                self._evict(len(free) + needed - hits - capacity)
-            self._free_in_reverse(hashed[hits:], now)
-            if self._ttl_s is not None:
-                free.update(dict.fromkeys(held, now))
-            deque(map(free.move_to_end, held), 0)
-        return served
+        if self._ttl_s is not None:
+            self._expire(now - self._ttl_s)
+        needed = -(-input_tokens // block_tokens)
+        if capacity is not None and needed > capacity:
+            self.never_fit += 1
+            return 0
+        hashed = asked[: input_tokens // block_tokens].tolist()
+        most = max(0, input_tokens - 1) // block_tokens
+        hits = sum(1 for _ in takewhile(self._holds if copies else free.__contains__, islice(hashed, most)))
+        held: list[Block] = [copies[block][0] if block in copies else block for block in hashed[:hits]]
+        held.reverse()
+        if capacity is not None and len(free) + needed - hits > capacity:
+            deque(map(free.move_to_end, held), 0)  # out of the way of eviction
+            self._evict(len(free) + needed - hits - capacity)
+        self._free_in_reverse(hashed[hits:], now)
+        if self._ttl_s is not None:
+            free.update(dict.fromkeys(held, now))
+        deque(map(free.move_to_end, held), 0)
+        return hits if hits >= self._minimum_blocks else 0
+
+    def peek(self, asked: array[int], input_tokens: int, now: float) -> int:
+        if self.capacity is not None and -(-input_tokens // self._block_tokens) > self.capacity:
+            return 0
+        held = self._holds if self._copies else self._free.__contains__
+        if self._ttl_s is not None:
+            held = partial(self._used_since, now - self._ttl_s)
+        hits = sum(1 for _ in takewhile(held, islice(asked, max(0, input_tokens - 1) // self._block_tokens)))
+        return hits if hits >= self._minimum_blocks else 0
+
+    def _used_since(self, since: float, block: int) -> bool:
+        return any(self._free.get(alike, -inf) >= since for alike in self._copies.get(block, [block]))
 
     def _holds(self, block: int) -> bool:
         return block in self._free or block in self._copies
