@@ -139,12 +139,13 @@ class _Reader:
         )
 
     def add(self, call: Call) -> None:
-        self._keep(call.body)
+        self._newest[len(self._archive)] = call.body
         try:
             judged = self._explainer.add(call)
         except ValueError as error:
             self._leave_out(call, error)
             judged = self._explainer.leave_out(call)
+        self._keep(call.body, judged.like)
         self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
         self._pricing.add(
             judged.seen.index,
@@ -157,16 +158,16 @@ class _Reader:
     def _leave_out(self, call: Call, error: ValueError) -> None:
         self._left_out += 1
         if len(self._unread) < MOST_LISTED:
-            reason = f"the request of call {len(self._archive) - 1} cannot be read: {error}"
+            reason = f"the request of call {len(self._archive)} cannot be read: {error}"
             self._unread.append(Skipped(line=call.line, reason=reason, counted=True))
 
-    def _keep(self, body: bytes) -> None:
+    def _keep(self, body: bytes, like: int | None) -> None:
         """In the archive; and at hand as long as the next call of its conversation is likely to come."""
-        index = self._archive.append(body)
-        self._newest[index] = body
+        newest = self._newest
+        self._archive.append(body, like, newest.get(like))  # type: ignore[arg-type]  # None is no key, too
         self._newest_bytes += len(body)
-        while self._newest_bytes > _BODY_BYTES and len(self._newest) > 2:
-            self._newest_bytes -= len(self._newest.pop(next(iter(self._newest))))
+        while self._newest_bytes > _BODY_BYTES and len(newest) > 2:
+            self._newest_bytes -= len(newest.pop(next(iter(newest))))
 
     def _body(self, index: int) -> bytes:
         found = self._newest.get(index)
@@ -226,7 +227,7 @@ class _Reader:
 
 
 _NO_USAGE = Usage()
-_BODY_BYTES = 1 << 20
+_BODY_BYTES = 4 << 20
 """Of the newest bodies that are kept at hand, two at least."""
 
 _PROMPT_BYTES = 1 << 20

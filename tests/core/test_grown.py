@@ -29,6 +29,49 @@ def test_what_is_new_in_an_array(later, found):
     assert grown.find(b"--" + later, 2, 2 + len(later)) == (None if found is None else ("value", found))
 
 
+@pytest.mark.parametrize(
+    ("later", "found"),
+    [
+        (b'{"n": 1, "m": [1, "a", 2], "z": 3}', b"[ 2]"),
+        (b'{"n": 1, "m": [1, "a" , 2 ,3], "z": 3}', b"[ 2 ,3]"),
+        (b'{"n": 1, "m": [1, "a"], "z": 3}', b"[]"),
+        (b'{"n": 1, "m": [1, "a" ], "z": 3}', b"[]"),
+        (b'{"n": 1, "m": [1, "a", ], "z": 3}', None),
+        (b'{"n": 1, "m": [1, "a" 2], "z": 3}', None),
+        (b'{"n": 1, "m": [1, "a"\x0b, 2], "z": 3}', None),
+        (b'{"n": 2, "m": [1, "a", 2], "z": 3}', None),
+        (b'{"n": 1, "m": [1, "a", 2], "z": 4}', None),
+        (b'{"n": 1, "m": [1, "a", 2], "z": [], "z": 3}', b'[ 2], "z": []'),
+        (b'{"n": 1, "m": [1, "ab"], "z": 3}', None),
+        (b'{"n": 1, "m": [1, "a"', None),
+    ],
+)
+def test_what_is_new_in_a_text_that_is_the_same_around_its_array(later, found):
+    """What is given as new need not be an array: that shows when it is decoded."""
+    front = b" " * 128  # texts are found by how they begin
+    grown: Grown[str] = Grown()
+    first = front + b'{"n": 1, "m": [1, "a"], "z": 3}'
+    grown.keep(first, first.index(b"["), first.index(b"]") + 1, "value")
+    assert grown.find_whole(front + later) == (None if found is None else ("value", found))
+
+
+@given(st.data())
+def test_a_text_goes_on_from_what_it_went_on_to(data):
+    """An array below `_START` bytes becomes one that is found by its start, too."""
+    grown: Grown[int] = Grown()
+    front, elements = b'{"%s": 1, "m": [' % (b"x" * 120), [b"0"]
+    text = front + b"0], 5]}"
+    grown.keep(text, len(front) - 1, len(front) + 2, 0)
+    for number in range(1, 5):
+        elements += data.draw(st.lists(st.sampled_from([b"1", b'"ab"', b"[2, 3]", b'{"c": "]"}']), max_size=30))
+        text = front + b", ".join(elements) + data.draw(st.sampled_from([b"", b" "])) + b"], 5]}"
+        found = grown.find_whole(text)
+        assert found is not None and found[0] == number - 1
+        grown.go_on(text, number)
+        end = len(text) - len(b", 5]}")
+        assert grown.find(text, len(front) - 1, end) == (number, b"[]")
+
+
 def test_one_number_is_not_the_start_of_another():
     grown: Grown[str] = Grown()
     grown.keep(b"[1]", 0, 3, "value")

@@ -5,9 +5,11 @@ import random
 import tracemalloc
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hitrate.errors import HitrateError
-from hitrate.logs.archive import BodyArchive
+from hitrate.logs.archive import BodyArchive, shared_front
 
 BODIES = [b"", b"first", b"\xff\x00" * 40, b"", b"x" * 1000, b"last"]
 
@@ -20,6 +22,31 @@ def test_every_body_comes_back_whenever_it_is_asked_for(in_memory):
             earlier = random.Random(index).randint(0, index)
             assert archive[earlier] == BODIES[earlier]
         assert [archive[index] for index in range(len(archive))] == BODIES
+
+
+def test_a_body_that_begins_as_an_earlier_one_is_kept_from_there_on():
+    text = "".join(str(number) for number in range(2000)).encode()
+    bodies = [text[:1500] + b"]}"]
+    like: list[int | None] = [None]
+    for step in range(200):  # a conversation, with another one that begins like it now and then
+        other = step % 50 == 49
+        like.append(0 if other else len(bodies) - 1)
+        bodies.append((text[:1200] + b"other" if other else bodies[-1][:-2]) + b"%d, " % step * 40 + b"]}")
+    bodies.append(b"short")
+    like.append(3)
+    with BodyArchive(1) as archive:
+        for body, earlier in zip(bodies, like, strict=True):
+            archive.append(body, earlier, None if earlier is None else bodies[earlier])
+        assert [archive[index] for index in range(len(archive))] == bodies
+        assert archive._file.tell() < sum(map(len, bodies)) / 10
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40), st.binary(max_size=40), st.integers(0, 3))
+def test_what_two_bodies_share_in_front(front, one, other, times):
+    first, second = front * 20 * times + one, front * 20 * times + other
+    shared = shared_front(first, second)
+    assert first[:shared] == second[:shared] and shared <= min(len(first), len(second))
+    assert shared >= len(front) * 20 * times - 1024
 
 
 @pytest.mark.parametrize("index", [-1, 1, 2**40])

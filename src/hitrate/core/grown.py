@@ -1,7 +1,13 @@
 """JSON arrays that grow at their end, as the messages of a conversation do from request to request.
 
 Comparing bytes is an order of magnitude faster than splitting an array and hashing its elements. So the newest arrays
-are kept as they stood, and of one that goes on only what is new is looked at.
+are kept as they stood, with the text around them, and of one that goes on only what is new is looked at.
+
+Two things are told of a text. Where the place of its array is known (`find`), that it begins with the elements of an
+earlier one. And without that (`find_whole`), that it is an earlier text with further elements in its array: all up to
+the last element stands in front, all from the closing bracket on stands at its end, and between them is a comma with
+what has yet to be decoded as elements. Where that can be decoded, the whole is proven: a JSON reader is behind an
+element of the array as it was in the earlier text, reads further ones, and then the same end.
 """
 
 from __future__ import annotations
@@ -17,24 +23,42 @@ MOST_BYTES = 6 << 20
 """Of the data that they stand in."""
 
 _START = 128
-"""Bytes at the start of an array by which those that it could go on are found; shorter ones are found by none."""
+"""Bytes at the start of an array, or of a text, by which those that it could go on are found; shorter arrays are found
+by none."""
+
+_LAST = 24
+"""Bytes in front of the new elements that are compared first: conversations of one application begin alike."""
+
+_WHITE_SPACE = b" \t\r\n"
+_LAST_WHITE_SPACE = 0x20
+"""No byte up to it can end a JSON value."""
 
 
 class _Array(Generic[V]):
-    """`data[start:stop]`, up to the end of the last element. Not copied: who keeps the body does so anyway."""
+    """The array from `start` to the end of its last element at `stop`, and the text it stands in. Not copied: who keeps
+    the body does so anyway."""
 
-    __slots__ = ("data", "key", "start", "stop", "value")
+    __slots__ = ("beginning", "data", "front", "key", "last", "last_at", "start", "stop", "tail", "value")
 
-    def __init__(self, data: bytes, start: int, stop: int, value: V) -> None:
-        self.data = data
+    def __init__(self, data: bytes, start: int, stop: int, tail: bytes, value: V) -> None:
         self.start = start
-        self.stop = stop
-        self.value = value
+        self.tail = tail
+        self.beginning = data[:_START]
         self.key = data[start : start + _START] if stop - start >= _START else b""
+        self.becomes(data, stop, value)
+
+    def becomes(self, data: bytes, stop: int, value: V) -> None:
+        """The array that goes on with this one, at the same place."""
+        self.data = data
+        self.stop = stop
+        self.front = memoryview(data)[:stop]
+        self.last_at = last_at = max(self.start, stop - _LAST)
+        self.last = data[last_at:stop]
+        self.value = value
 
 
 class Grown(Generic[V]):
-    """The arrays last seen, each with what was made of its elements. Bounded in number and bytes."""
+    """The arrays last seen, each with what was made of it. Bounded in number and bytes."""
 
     def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
         self._most = most
@@ -42,6 +66,7 @@ class Grown(Generic[V]):
         self._arrays: dict[_Array[V], None] = {}
         """The one kept last at the end."""
         self._by_start: dict[bytes, list[_Array[V]]] = {}
+        self._by_beginning: dict[bytes, list[_Array[V]]] = {}
         self._bytes = 0
         self._found: _Array[V] | None = None
 
@@ -52,18 +77,30 @@ class Grown(Generic[V]):
         be an array.
         """
         self._found = None
-        view = memoryview(data)
-        for key in (data[start : start + _START], b""):
-            for array in reversed(self._by_start.get(key, ())):
-                stop = start + array.stop - array.start
-                if stop < end and array.data.startswith(view[start:stop], array.start):
-                    rest = data[stop:end].lstrip()
-                    if rest == b"]":
-                        self._found = array
-                        return array.value, b"[]"
-                    if rest.startswith(b",") and not rest[1:].lstrip().startswith(b"]"):
-                        self._found = array
-                        return array.value, b"[" + rest[1:]
+        for array in (*self._by_start.get(data[start : start + _START], ()), *self._by_start.get(b"", ())):
+            stop = start + array.stop - array.start
+            last = array.last
+            if stop >= end or not data.startswith(last, stop - len(last)):
+                continue
+            if array.data.startswith(memoryview(data)[start:stop], array.start):
+                new = _further(data[stop : end - 1])
+                if new is not None and data[end - 1] == _BRACKET:
+                    self._found = array
+                    return array.value, new
+        return None
+
+    def find_whole(self, data: bytes) -> tuple[V, bytes] | None:
+        """The same for a text that is an earlier one with further elements in its array, wherever that stands."""
+        self._found = None
+        for array in reversed(self._by_beginning.get(data[:_START], ())):
+            if (
+                data.startswith(array.last, array.last_at)
+                and data.startswith(array.front)
+                and data.endswith(array.tail, array.stop)
+                and (new := _further(data[array.stop : len(data) - len(array.tail)])) is not None
+            ):
+                self._found = array
+                return array.value, new
         return None
 
     def keep(self, data: bytes, start: int, end: int, value: V) -> None:
@@ -73,20 +110,59 @@ class Grown(Generic[V]):
             self._found = None
         if len(data) > self._most_bytes:
             return
-        stop = end - 1
-        while data[stop - 1] in b" \t\r\n":
-            stop -= 1
-        array = _Array(data, start, stop, value)
-        self._arrays[array] = None
+        array = _Array(data, start, _end_of_last(data, end - 1), data[end - 1 :], value)
         self._by_start.setdefault(array.key, []).append(array)
+        self._by_beginning.setdefault(array.beginning, []).append(array)
+        self._arrays[array] = None
         self._bytes += len(data)
+        self._forget()
+
+    def go_on(self, data: bytes, value: V) -> None:
+        """The text that the last `find_whole` looked for and found, whose new elements were decoded, in place of the
+        earlier one."""
+        array = self._found
+        assert array is not None
+        end = len(data) - len(array.tail)
+        if not array.key or len(data) > self._most_bytes:  # longer now, and to be found by its start
+            self.keep(data, array.start, end + 1, value)
+            return
+        self._found = None
+        arrays = self._arrays
+        del arrays[array]
+        arrays[array] = None
+        self._bytes += len(data) - len(array.data)
+        array.becomes(data, end if data[end - 1] > _LAST_WHITE_SPACE else _end_of_last(data, end), value)
+        if self._bytes > self._most_bytes:
+            self._forget()
+
+    def _forget(self) -> None:
         while len(self._arrays) > self._most or self._bytes > self._most_bytes:
             self._drop(next(iter(self._arrays)))
 
     def _drop(self, array: _Array[V]) -> None:
         del self._arrays[array]
         self._bytes -= len(array.data)
-        alike = self._by_start[array.key]
-        alike.remove(array)
-        if not alike:
-            del self._by_start[array.key]
+        for index, key in ((self._by_start, array.key), (self._by_beginning, array.beginning)):
+            alike = index[key]
+            alike.remove(array)
+            if not alike:
+                del index[key]
+
+
+_BRACKET, _COMMA = b"],"
+
+
+def _further(text: bytes) -> bytes | None:
+    """What stands between the last known element of an array and its closing bracket, as an array; b"[]" where that is
+    nothing, None where it cannot be further elements."""
+    text = text.strip(_WHITE_SPACE)
+    if len(text) > 1 and text[0] == _COMMA:
+        return b"[" + text[1:] + b"]"
+    return None if text else b"[]"
+
+
+def _end_of_last(data: bytes, bracket: int) -> int:
+    """The end of the last element of an array that closes at `bracket`."""
+    while data[bracket - 1] <= _LAST_WHITE_SPACE:
+        bracket -= 1
+    return bracket

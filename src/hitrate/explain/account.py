@@ -46,9 +46,10 @@ class Account(NamedTuple):
 
     def lost(self, seen: Seen) -> int | None:
         """None where cached tokens are not reported."""
-        if seen.usage.cached_tokens is None or seen.usage.accounting_fault:
+        usage = seen.usage
+        if usage.cached_tokens is None or usage.accounting_fault:
             return None
-        return max(0, self.reusable_tokens + self.kept_tokens - seen.usage.cached_tokens)
+        return max(0, self.reusable_tokens + self.kept_tokens - usage.cached_tokens)
 
     def served_past(self, seen: Seen) -> bool:
         """Whether the engine served so much of what stands behind a change that the change is none of the prompt."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding, SessionWaterfall, Verdict, Waterfall
+from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding, SessionWaterfall, Waterfall
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Marker, Sketch
@@ -26,13 +26,12 @@ from hitrate.explain.diff import Comparison, compare
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
 from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.grouping import Findings
-from hitrate.explain.labels import LABEL_OF, label_tokens
+from hitrate.explain.labelling import labels_of_loss, labels_without_cause
 from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.pairs.pairing import Pairing
 from hitrate.explain.rendered import behind, is_near, kept_behind
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import seen_of
-from hitrate.explain.signs import USUAL_LIFETIME_S, gap_s, noise_of
 from hitrate.explain.vendor_diagnosis import vendor_says
 from hitrate.explain.waterfall import Paid, Waterfalls, is_lost
 
@@ -68,6 +67,8 @@ class Judged(NamedTuple):
     price: Price | None
     continues: bool
     """It goes on with an earlier conversation whose text is whole."""
+    like: int | None = None
+    """The earlier call whose prompt agrees longest with this one's."""
 
 
 class Explained(NamedTuple):
@@ -128,17 +129,19 @@ class Explainer:
         account = self._account(seen, pair)
         if pair.denied is not None:
             self._settle_second(self._seen[pair.denied].conversation, taken_back=True)
-        self._settle_second(pair.conversation)
+        if pair.conversation in self._seconds:
+            self._settle_second(pair.conversation)
         broken = self._broken(seen, pair, account) if pair.relation in _BREAKS or pair.near is not None else None
         if broken is not None and pair.relation in _BREAKS and len(self._conversations[seen.conversation]) == 2:
             self._seconds[seen.conversation] = seen, pair, *broken
         elif broken is not None:
             self._settle(seen, pair, *broken)
-        elif is_suspect(seen, pair, self._before(pair), account, self._sources.facts(seen)):
+        elif is_suspect(seen, pair, self._before(pair), account, facts := self._sources.facts(seen)):
             self._suspected[seen.index] = account
         else:
-            self._settle(seen, pair, account, None)
-        return Judged(seen, self._prices[seen.index], pair.against is not None and pair.relation in WHOLE)
+            self._label_without_cause(seen, pair, account, facts)
+        continues = pair.against is not None and pair.relation in WHOLE
+        return Judged(seen, self._prices[seen.index], continues, pair.best)
 
     def _settle_second(self, conversation: int, taken_back: bool = False) -> None:
         """Count in the break in its second call, if that still waits, or settle that call without one."""
@@ -150,7 +153,8 @@ class Explainer:
         """Count a call whose body cannot be read: its tokens are all new, as far as anyone can tell."""
         seen = seen_of(call, len(self._seen), None)
         self._note(seen, self._sources.price(call))
-        self._label(seen, Pair(relation="first"), Account(seen.usage.cached_tokens or 0), None)
+        account = Account(seen.usage.cached_tokens or 0)
+        self._label_without_cause(seen, Pair(relation="first"), account)
         return Judged(seen, self._prices[seen.index], False)
 
     def finish(self) -> Explained:
@@ -334,10 +338,12 @@ class Explainer:
 
     def _settle(self, seen: Seen, pair: Pair, account: Account, blame: _Blame | None) -> None:
         """Label the call's tokens and count its findings in."""
-        paid = self._label(seen, pair, account, blame)
-        if blame is not None:
-            self._count_in(seen, pair, blame, paid)
-        if blame is not None and blame.further is not None:
+        if blame is None:
+            self._label_without_cause(seen, pair, account)
+            return
+        paid = self._label(seen, account, blame)
+        self._count_in(seen, pair, blame, paid)
+        if blame.further is not None:
             second = blame.further.blame
             self._count_in(seen, pair, second, paid if second.cause is not blame.cause else ())
 
@@ -362,35 +368,22 @@ class Explainer:
             ),
         )
 
-    def _label(self, seen: Seen, pair: Pair, account: Account, blame: _Blame | None) -> Sequence[Paid]:
+    def _label(self, seen: Seen, account: Account, blame: _Blame) -> Sequence[Paid]:
         if seen.usage.prompt_tokens is None:
             return ()
-        facts = self._sources.facts(seen)
-        # Without a cause, what is missing within the noise was not lost.
-        rounding = 0 if blame is not None else noise_of(facts, pair.relation, account.reusable_tokens)
-        verdict = self._without_cause(seen, pair, facts) if blame is None else blame.cause.verdict
-        labels = label_tokens(
-            prompt_tokens=seen.usage.prompt_tokens,
-            cached_tokens=seen.usage.cached_tokens,
-            reusable_tokens=account.reusable_tokens,
-            kept_tokens=account.kept_tokens if blame is not None else 0,
-            label=LABEL_OF.get(verdict, "routed or evicted"),
-            cause=None if blame is None else blame.cause.name,
-            granularity=facts.granularity,
-            rounding_tokens=rounding,
-            minimum_tokens=facts.minimum_tokens,
-        )
-        if blame is not None and blame.further is not None and blame.further.blame.cause is not blame.cause:
+        labels = labels_of_loss(seen.usage, account, self._sources.facts(seen), blame.cause)
+        if blame.further is not None and blame.further.blame.cause is not blame.cause:
             labels = shared_out(labels, blame.cause.name, blame.further.blame.cause.name, blame.further.tokens)
         price = self._prices[seen.index]
         return self._waterfalls.add(seen.index, seen.usage, labels, price=price, session=self._session(seen))
 
-    def _without_cause(self, seen: Seen, pair: Pair, facts: Facts) -> Verdict:
-        """What became of tokens that were to be had by the text, where no cause was found: they are not lost."""
+    def _label_without_cause(self, seen: Seen, pair: Pair, account: Account, facts: Facts | None = None) -> None:
+        if seen.usage.prompt_tokens is None:
+            return
         best = None if pair.best is None else self._seen[pair.best]
-        if best is not None and best.key != seen.key:
-            return "key_change"
-        return "expiry" if (gap_s(best, seen) or 0.0) > (facts.ttl_s or USUAL_LIFETIME_S) else "unknown"
+        labels = labels_without_cause(seen, pair.relation, best, account, facts or self._sources.facts(seen))
+        price = self._prices[seen.index]
+        self._waterfalls.count(seen.index, seen.usage, labels, price=price, session=self._session(seen))
 
     def _session(self, seen: Seen) -> str:
         return seen.session or f"#{seen.conversation + 1}"

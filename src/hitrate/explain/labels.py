@@ -84,13 +84,26 @@ def label_tokens(
             ("new", None, prompt_tokens - cached_tokens - shortfall - kept),
             ("below granularity", None, rounded),
         ]
-        if shortfall == rounded and not kept:  # by far the most usual call
-            return tuple([Labelled(*one) for one in found if one[2]])
+        if shortfall == rounded and not kept:
+            return served_whole(prompt_tokens, cached_tokens, shortfall)
         found.append((label, cause, shortfall - rounded))
     found.append(("behind a break", break_cause, kept))
     if cached_tokens is None:
         found.append(("new", None, prompt_tokens - reusable - kept))
     return _in_order(found)
+
+
+def served_whole(prompt_tokens: int, cached_tokens: int, rounded: int) -> tuple[Labelled, ...]:
+    """The labels of the most usual call by far: it was served all it could be but for `rounded` tokens of a step."""
+    new = prompt_tokens - cached_tokens - rounded
+    labels = []
+    if cached_tokens:
+        labels.append(Labelled("served", None, cached_tokens))
+    if new:
+        labels.append(Labelled("new", None, new))
+    if rounded:
+        labels.append(Labelled("below granularity", None, rounded))
+    return tuple(labels)
 
 
 def _most_served(prompt_tokens: int, reusable: int, granularity: int, minimum_tokens: int) -> int:

@@ -33,8 +33,8 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
         others=sketch.others,
         affinity=sketch.affinity,
         parts=len(parts),
-        blocks=sum([len(part.blocks) for part in parts]),
-        characters=sum([part.characters for part in parts]),
+        blocks=sum(map(len, map(_blocks_of, parts))),
+        characters=sum(map(_characters_of, parts)),
         marks=_marks(parts) if any(map(_marks_of, parts)) else (),
         stray_marks=sketch.stray_marks,
         happenings=call.happenings,
@@ -43,7 +43,7 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
 
 
 _NO_TEXT = Sketch(())
-_marks_of = attrgetter("marks")
+_blocks_of, _characters_of, _marks_of = map(attrgetter, ("blocks", "characters", "marks"))
 
 
 def _marks(parts: Sequence[Part]) -> tuple[Mark, ...]:

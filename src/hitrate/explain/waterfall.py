@@ -62,6 +62,15 @@ class _Rates(NamedTuple):
 _NO_RATES = _Rates(None, None, None, None)
 
 
+def _two_rates(usage: Usage, price: Price | None) -> _Rates | None:
+    """The rates of a call whose tokens were all billed as cached or as fresh, at prices that are known; else None."""
+    prompt, cached = usage.prompt_tokens, usage.cached_tokens
+    if price is None or prompt is None or cached is None or usage.written_tokens or not 0 <= cached <= prompt:
+        return None
+    rates = _rates(price.for_prompt(prompt) if price.above else price)
+    return None if rates.cached is None or rates.fresh is None else rates
+
+
 def price_labels(labels: Iterable[Labelled], usage: Usage, price: Price | None) -> list[Paid]:
     """What the tokens of each label cost, as the call was billed; together the call's bill without its output.
 
@@ -161,11 +170,13 @@ class _Sum:
 class _Growing:
     """A growing `Waterfall`."""
 
-    __slots__ = ("calls", "reporting_tokens", "served_tokens", "sums", "unpriced_calls")
+    __slots__ = ("calls", "reporting_tokens", "served_tokens", "sums", "unpriced_calls", "without_cause")
 
     def __init__(self) -> None:
         self.calls = self.unpriced_calls = self.reporting_tokens = self.served_tokens = 0
         self.sums: defaultdict[tuple[str, str | None], _Sum] = defaultdict(_Sum)
+        self.without_cause: dict[tuple[str, _Rates], int] = {}
+        """Tokens by label and rates, which are priced when all are counted."""
 
     def add(self, usage: Usage, paid: Iterable[Paid]) -> None:
         self.calls += 1
@@ -179,17 +190,36 @@ class _Growing:
                 priced = False
         self.unpriced_calls += not priced
 
+    def count(self, usage: Usage, labels: Iterable[Labelled], rates: _Rates) -> None:
+        """`add` for a call of `_two_rates` whose labels have no cause."""
+        self.calls += 1
+        self.reporting_tokens += usage.prompt_tokens or 0
+        self.served_tokens += usage.cached_tokens or 0
+        counted = self.without_cause
+        for label, _, tokens in labels:
+            key = label, rates
+            counted[key] = counted.get(key, 0) + tokens
+
+    def _priced(self) -> dict[tuple[str, str | None], _Sum]:
+        """All that was counted, by label and cause."""
+        for (label, rates), tokens in self.without_cause.items():
+            amount = tokens * (rates.cached if label == "served" else rates.fresh)
+            self.sums[label, None].add(Paid(label, None, tokens, amount, amount - tokens * rates.cached))
+        self.without_cause.clear()
+        return self.sums
+
     def merge(self, other: _Growing) -> None:
         self.calls += other.calls
         self.unpriced_calls += other.unpriced_calls
         self.reporting_tokens += other.reporting_tokens
         self.served_tokens += other.served_tokens
-        for key, one in other.sums.items():
+        for key, one in other._priced().items():
             self.sums[key].add(one)
 
     def waterfall(self) -> Waterfall:
-        prompt_tokens = sum(one.tokens for one in self.sums.values())
-        lost = [one for key, one in self.sums.items() if is_lost(*key)]
+        sums = self._priced()
+        prompt_tokens = sum(one.tokens for one in sums.values())
+        lost = [one for key, one in sums.items() if is_lost(*key)]
         above = [one.above_cached for one in lost if one.above_cached is not None]
         lost_usd = _usd(sum(above)) if above or not lost else None
         return Waterfall(
@@ -204,7 +234,7 @@ class _Growing:
                     share=one.tokens / prompt_tokens if prompt_tokens else None,
                     usd=None if (usd := _usd(one.amount)) is None else float(usd),
                 )
-                for (label, cause), one in sorted(self.sums.items(), key=_largest_first)
+                for (label, cause), one in sorted(sums.items(), key=_largest_first)
             ),
             lost_tokens=sum(one.tokens for one in lost),
             lost_usd=None if lost_usd is None else float(lost_usd),
@@ -233,13 +263,25 @@ class Waterfalls:
         if usage.prompt_tokens is None:
             return ()
         paid = price_labels(labels, usage, price)
-        own = self._sessions.get(session)
+        self._session(session, index).growing.add(usage, paid)
+        return paid
+
+    def count(self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str) -> None:
+        """The same for labels without a cause, of which nobody asks what they cost."""
+        rates = _two_rates(usage, price)
+        if rates is None:
+            self.add(index, usage, labels, price=price, session=session)
+        else:
+            self._session(session, index).growing.count(usage, labels, rates)
+
+    def _session(self, name: str, index: int) -> _Session:
+        """Where a call of that session is counted; lists it."""
+        own = self._sessions.get(name)
         if own is None:
-            own = self._sessions[session] = _Session()
+            own = self._sessions[name] = _Session()
         if len(own.calls) < MOST_CALLS_LISTED:
             own.calls.append(index)
-        own.growing.add(usage, paid)
-        return paid
+        return own
 
     def total(self) -> Waterfall:
         total = _Growing()

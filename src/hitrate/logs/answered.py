@@ -32,7 +32,8 @@ ANSWER_MEMBERS = frozenset({*_HOSTS, *_IDS, "headers", *_PLACES[1:]})
 _DIAGNOSES = ("diagnostics", "cache_diagnostics", "prompt_cache_diagnostics")
 """Anthropic's `diagnostics.cache_miss_reason` and OpenAI's `prompt_cache_diagnostics`, and how logs name the former."""
 
-_IS_DIAGNOSIS = frozenset(_DIAGNOSES)
+DIAGNOSIS_MEMBERS = frozenset(_DIAGNOSES)
+"""Members of a response, or of its usage, that `diagnosis_of` looks at."""
 
 
 def answer_headers(response: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, str]:
@@ -71,7 +72,7 @@ def host_of(call: Call) -> str | None:
 def diagnosis_of(response: Mapping[str, Any]) -> dict[str, Any] | None:
     """The vendor's own account of a cache miss, untouched; None where there is none or it is still pending."""
     for holder in _holders(response):
-        if _IS_DIAGNOSIS.isdisjoint(holder):
+        if DIAGNOSIS_MEMBERS.isdisjoint(holder):
             continue
         for name in _DIAGNOSES:
             if isinstance(found := holder.get(name), dict) and found:

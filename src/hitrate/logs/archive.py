@@ -1,4 +1,8 @@
-"""The request bodies of a log, kept outside the memory, so that any earlier one can be read again."""
+"""The request bodies of a log, kept outside the memory, so that any earlier one can be read again.
+
+A conversation sends its history each time, so of a body that begins as an earlier one only the rest is kept. What is not
+written takes neither space nor time.
+"""
 
 from __future__ import annotations
 
@@ -14,44 +18,76 @@ IN_MEMORY = 4 << 20
 
 _BUFFER = 1 << 18
 
+_LEAST_FRONT = 512
+"""Bytes that two bodies have to share in front for that to be worth a note."""
+
+_USUAL_TAIL = 2
+"""Bytes behind the messages of most bodies, in front of which they go on."""
+
+_LONGEST_CHAIN = 64
+"""Bodies that are read to make one from. The next one is kept as a whole."""
+
 
 class BodyArchive:
     """Bodies by index, in the order they were appended. Beyond `in_memory` bytes they lie in a temporary file without
     a name, which is gone with the archive or the process.
 
-    Memory grows by eight bytes a body. HitrateError where the temporary file cannot be written or read, as on a full
-    disk. A context manager; also closes itself when it is dropped.
+    Memory grows by some thirty bytes a body. HitrateError where the temporary file cannot be written or read, as on a
+    full disk. A context manager; also closes itself when it is dropped.
     """
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         # Closed by `close`: the archive outlives this function.
         self._file = tempfile.SpooledTemporaryFile(max_size=in_memory, buffering=_BUFFER)  # noqa: SIM115
         self._ends = array("Q")
+        self._fronts = array("Q")
+        """Bytes in front that are not kept with a body, but with the one in `_like`."""
+        self._like = array("Q")
+        self._chains = bytearray()
         self._at_end = True
 
-    def append(self, body: bytes) -> int:
-        """The index of the body."""
-        end = self._ends[-1] if self._ends else 0
+    def append(self, body: bytes, like: int | None = None, known: bytes | None = None) -> int:
+        """The index of the body. `like` is an earlier one that may begin as this one does, and `known` what it is,
+        where that is at hand."""
+        front = chain = 0
+        if like is not None and known is not None and (chain := self._chains[like]) < _LONGEST_CHAIN:
+            front = shared_front(known, body)
+        ends = self._ends
+        end = ends[-1] if ends else 0
         try:
             if not self._at_end:
                 self._file.seek(end)
                 self._at_end = True
-            self._file.write(body)
+            self._file.write(body[front:] if front else body)
         except OSError as error:
             self._at_end = False
             raise _unusable("written", error) from None
-        self._ends.append(end + len(body))
-        return len(self._ends) - 1
+        ends.append(end + len(body) - front)
+        self._fronts.append(front)
+        self._like.append(like if front and like is not None else 0)
+        self._chains.append(chain + 1 if front else 0)
+        return len(ends) - 1
 
     def __getitem__(self, index: int) -> bytes:
         """IndexError for an index that was not given out."""
         if not 0 <= index < len(self._ends):
             raise IndexError(f"no body {index} in an archive of {len(self._ends)}")
+        pieces = [self._read(index, None)]
+        front = self._fronts[index]
+        while front:
+            index = self._like[index]
+            if front > (own := self._fronts[index]):
+                pieces.append(self._read(index, front - own))
+                front = own
+        return b"".join(reversed(pieces))
+
+    def _read(self, index: int, length: int | None) -> bytes:
+        """What is kept of a body, the first `length` bytes of it or all."""
         start = self._ends[index - 1] if index else 0
         self._at_end = False
         try:
             self._file.seek(start)
-            return self._file.read(self._ends[index] - start)
+            return self._file.read(self._ends[index] - start if length is None else length)
         except OSError as error:
             raise _unusable("read", error) from None
 
@@ -74,6 +110,23 @@ class BodyArchive:
     def __del__(self) -> None:
         if hasattr(self, "_file"):
             self.close()
+
+
+def shared_front(one: bytes, other: bytes) -> int:
+    """Bytes that both begin with, or a few less; 0 where these are too few to matter."""
+    length, view = len(one), memoryview(one)
+    if length >= 2 * _LEAST_FRONT and other.startswith(view[: length - _USUAL_TAIL]):
+        return length - _USUAL_TAIL
+    if not other.startswith(view[:_LEAST_FRONT]) or min(length, len(other)) < _LEAST_FRONT:
+        return 0
+    same, apart = _LEAST_FRONT, min(len(one), len(other)) + 1
+    while apart - same > _LEAST_FRONT:
+        middle = (same + apart) // 2
+        if other.startswith(view[same:middle], same):
+            same = middle
+        else:
+            apart = middle
+    return same
 
 
 def _unusable(what: str, error: OSError) -> HitrateError:

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from hitrate.core.headers import kept_request_headers
 from hitrate.core.model import Call, Reading, Timing, Usage
+from hitrate.core.recent import Recent
 from hitrate.core.records import Remark, Skipped
 from hitrate.core.spans import compact
 from hitrate.core.wires import RENDERED, wire_named
-from hitrate.logs.answered import ANSWER_MEMBERS, answer_headers, diagnosis_of
+from hitrate.logs.answered import ANSWER_MEMBERS, DIAGNOSIS_MEMBERS, answer_headers, diagnosis_of
 from hitrate.logs.interface import ReplyReader
 from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, kind, named
 
@@ -27,6 +28,9 @@ TIME_MEMBERS = ("at", "timestamp", "time", "created_at", "createdAt", "start_tim
 DONE_MEMBERS = ("done", "done_at", "completed_at", "finished_at", "end_time", "endTime", "ended_at")
 SESSION_MEMBERS = ("session", "session_id", "sessionId", "conversation_id", "conversationId")
 _IS_DONE = frozenset(DONE_MEMBERS)
+
+_SHAPES = 256
+"""Sets of members, of a record and its response, that are kept in mind."""
 
 _WIRES = frozenset(
     {"openai-chat", "openai-responses", "anthropic-messages", "bedrock-converse", "gemini-generate", RENDERED}
@@ -61,6 +65,9 @@ class Exchange:
     def __init__(self, read_reply: ReplyReader, *, api: str | None = None) -> None:
         self._read_reply = read_reply
         self._api = api
+        self._times: Recent[tuple[str | None, ...], str] = Recent(_SHAPES)
+        """By the names of members in a record and its response: "" where there is more to be read, else the one member
+        that can hold a time, or one that is not there."""
 
     def read(
         self,
@@ -98,6 +105,9 @@ class Exchange:
 
         `problems` are those of the body.
         """
+        if body is not None and not problems and (call := self._plain_call(record, body, line)) is not None:
+            yield call
+            return
         at, time_problem = _time(record, pointer, TIME_MEMBERS)
         done, done_problem = (None, None) if _IS_DONE.isdisjoint(record) else _time(record, pointer, DONE_MEMBERS)
         response, response_problem = _response(record, pointer)
@@ -120,6 +130,40 @@ class Exchange:
         response = response or {}
         call = _call(record, body or _NO_BODY, response, reading, dialect, at, done, line)
         yield _with_more(call, record, response)
+
+    def _plain_call(self, record: dict[str, Any], body: Body, line: int | None) -> Call | None:
+        """The call of a record with no more to it than a time, a request and the counts of a reply: by far the most
+        usual. None where there is anything else to be read, or something to be said."""
+        response = record.get("response")
+        if type(response) is not dict or self._api is not None:
+            return None
+        names = (*record, None, *response)
+        time_member = self._times.get(names)
+        if time_member is None:
+            self._times.put(names, time_member := _time_member_alone(record, response))
+        if not time_member or isinstance(record.get("body"), dict) or isinstance(record.get("request"), dict):
+            return None
+        at = None
+        if (told := record.get(time_member)) is not None and (at := unix_time(told)) is None:
+            return None
+        usage = response.get("usage")
+        guessed = None if body.dialect is None else wire_named(body.dialect)
+        if type(usage) is not dict or not DIAGNOSIS_MEMBERS.isdisjoint(usage):
+            return None
+        found, reading = self._read_reply(response, RENDERED if guessed == RENDERED else None)
+        if reading.fault is not None:
+            return None
+        return Call(
+            target="",
+            dialect=RENDERED if guessed == RENDERED else found or guessed or "",
+            body=body.data,
+            model=_text(body.model) or _text(response.get("model")) or _text(record.get("model")),
+            usage=reading.usage,
+            timing=None if at is None else Timing(at=at, sent_at_s=at),
+            reply=reading.reply,
+            raw_usage=reading.raw_usage,
+            line=line,
+        )
 
     def _reading(
         self, record: dict[str, Any], response: dict[str, Any] | None, guessed: str | None
@@ -211,6 +255,14 @@ def _call(
     )
 
 
+def _time_member_alone(record: dict[str, Any], response: dict[str, Any]) -> str:
+    """What `Exchange._times` says of a record."""
+    times = [name for name in TIME_MEMBERS if name in record]
+    if len(times) > 1 or not _IN_RECORD.isdisjoint(record) or not _IN_RESPONSE.isdisjoint(response):
+        return ""
+    return (*times, TIME_MEMBERS[0])[0]
+
+
 def _with_more(call: Call, record: dict[str, Any], response: dict[str, Any]) -> Call:
     """The call with what the fewest logs have: names, headers, a status."""
     if _MORE.isdisjoint(record) and _MORE.isdisjoint(response) and record.get("response") is response:
@@ -229,6 +281,9 @@ def _with_more(call: Call, record: dict[str, Any], response: dict[str, Any]) -> 
 
 
 _MORE = frozenset({"provider", "purpose", "headers", "status", *SESSION_MEMBERS, *ANSWER_MEMBERS})
+_IN_RECORD = _MORE.union({"api", "dialect", "ttft_ms"}, DONE_MEMBERS)
+_IN_RESPONSE = _MORE.union({"body", "events", "ttft_ms", "service_tier", "error", "usageMetadata"}, DIAGNOSIS_MEMBERS)
+"""What the calls of the fewest logs have, in either place."""
 
 
 def _timing(record: dict[str, Any], response: dict[str, Any], at: float, done: float | None) -> Timing:

@@ -34,6 +34,7 @@ _REMEMBERED = 1 << 16
 be lost than a remark on the second."""
 
 _BODIES_REMEMBERED = 128
+_RECORDS_REMEMBERED = 128
 _LONGEST_REMEMBERED = 1 << 16
 """Bytes around the messages of a body, tools and all, that are remembered as they stand."""
 
@@ -74,6 +75,22 @@ class _Around(NamedTuple):
     """The wire it is for, as far as that shows outside the messages."""
 
 
+class _Known(NamedTuple):
+    """A body that is in order."""
+
+    name: str
+    """Of the member that holds its messages."""
+    wires: frozenset[str]
+    """The wires that its messages could be for, each by itself."""
+    around: _Around
+
+    @property
+    def dialect(self) -> str | None:
+        if self.around.dialect == "openai-chat" and "anthropic-messages" in self.wires:
+            return "anthropic-messages"
+        return self.around.dialect
+
+
 class Splitter:
     """Reads the lines of one log: `split` what is laid out as before, `learn` from what had to be decoded."""
 
@@ -81,21 +98,36 @@ class Splitter:
         self._bodies = Layouts()
         self._lists = {name: Layouts() for name in _LISTS}
         self._messages: dict[str, Recent[int, str]] = {name: Recent(_REMEMBERED) for name in _LISTS}
-        self._grown: dict[str, Grown[frozenset[str]]] = {name: Grown() for name in _LISTS}
+        self._grown: Grown[_Known] = Grown()
         self._members: Recent[int, str] = Recent(_MEMBERS_REMEMBERED)
         self._around: Recent[bytes, _Around] = Recent(_BODIES_REMEMBERED)
+        self._records: Recent[bytes, bool] = Recent(_RECORDS_REMEMBERED)
 
     def split(self, data: bytes) -> tuple[dict[str, Any], Body] | None:
         """A record whose body was cut out, and the body; None where the line has to be decoded."""
         for start, end in self._bodies.guess(data):
-            record = _plain(data[:start] + _STAND_IN_JSON + data[end:])
-            if not isinstance(record, dict):
+            record = self._record(data[:start] + _STAND_IN_JSON + data[end:])
+            if type(record) is not dict:
                 continue
             path, stand_in = request_in(record)
             found = self._body(data[start:end], path) if path and stand_in == _STAND_IN else None
             if found is not None:
                 return record, found[1]
         return self._body(data, ())  # a line that is a request body itself
+
+    def _record(self, data: bytes) -> Any:
+        """As `_plain`. Of texts that differ in digits alone one is looked through: all have its levels, and where its
+        names are apart without a digit in them, so are those of the others with some."""
+        shape = data.translate(None, _DIGITS)
+        if self._records.get(shape):
+            try:
+                return _decode(data)
+            except _NOT_JSON:
+                return _ODD
+        value = _plain(data)
+        if value is not _ODD and not _may_name_digits(data):
+            self._records.put(shape, True)
+        return value
 
     def learn(self, data: bytes, path: tuple[str, ...], body: bytes) -> None:
         """Where the body, found under these members by decoding, stands in the line, and its messages in it."""
@@ -112,16 +144,38 @@ class Splitter:
 
     def _body(self, data: bytes, path: tuple[str, ...]) -> tuple[dict[str, Any], Body] | None:
         """The members of a body, without its messages, and what a `Call` needs of it."""
+        known = self._gone_on(data) or self._cut(data)
+        if known is None:
+            return None
+        members = known.around.members
+        return members, Body(path, data, members.get("model"), known.dialect)
+
+    def _gone_on(self, data: bytes) -> _Known | None:
+        """A body that is an earlier one with further messages, or none: by far the most usual."""
+        found = self._grown.find_whole(data)
+        if found is None:
+            return None
+        known, new = found
+        if new != b"[]":
+            wires = _TEXT_WIRES if _are_text_messages(new) else self._wires_of_each(known.name, new)
+            if wires is None:
+                return None
+            if not wires <= known.wires:
+                known = known._replace(wires=known.wires | wires)
+            self._grown.go_on(data, known)
+        return known
+
+    def _cut(self, data: bytes) -> _Known | None:
+        """A body that is laid out as an earlier one."""
         for name, layouts in self._lists.items():
             for start, end in layouts.guess(data):
                 around = self._read_around(data[:start] + _STAND_IN_JSON + data[end:], name)
                 wires = None if around is None else self._wires(name, data, start, end)
-                if around is None or wires is None:
-                    continue
-                dialect = around.dialect
-                if dialect == "openai-chat" and "anthropic-messages" in wires:
-                    dialect = "anthropic-messages"
-                return around.members, Body(path, data, around.members.get("model"), dialect)
+                if around is not None and wires is not None:
+                    known = _Known(name, wires, around)
+                    if wires:
+                        self._grown.keep(data, start, end, known)
+                    return known
         return None
 
     def _read_around(self, data: bytes, name: str) -> _Around | None:
@@ -176,17 +230,14 @@ class Splitter:
 
     def _wires(self, name: str, data: bytes, start: int, end: int) -> frozenset[str] | None:
         """The wires that the messages could be for, each by itself; None where one of them is not in order."""
-        grown = self._grown[name]
-        before = grown.find(data, start, end)
-        wires, new = (frozenset[str](), data[start:end]) if before is None else before
-        if new != b"[]":
-            found = _TEXT_WIRES if _are_text_messages(new) else self._wires_of_each(name, new)
-            if found is None:
-                return None
-            if found:
-                wires |= found
-                grown.keep(data, start, end, wires)
-        return wires
+        before = self._grown.find(data, start, end)
+        wires, new = frozenset[str](), data[start:end]
+        if before is not None and before[0].name == name:
+            wires, new = before[0].wires, before[1]
+        if new == b"[]":
+            return wires
+        found = _TEXT_WIRES if _are_text_messages(new) else self._wires_of_each(name, new)
+        return None if found is None else wires | found
 
     def _wires_of_each(self, name: str, messages: bytes) -> frozenset[str] | None:
         known = self._messages[name]
@@ -281,6 +332,18 @@ def _count_members(value: Any) -> int:
         elif type(one) is list:
             values += one
     return members
+
+
+_DIGITS = b"0123456789"
+_STRING = re.compile(rb'"[^"]*":?')
+
+
+def _may_name_digits(data: bytes) -> bool:
+    """Whether a name in a JSON text may have a digit in it; always where a name is not seen at a glance."""
+    data = data.replace(_STAND_IN_JSON, b"0")
+    if b"\\" in data or _SPACE_BEHIND_A_NAME.search(data) is not None:
+        return True
+    return any(string.endswith(b":") and string.translate(None, _DIGITS) != string for string in _STRING.findall(data))
 
 
 def _plain_slowly(data: bytes) -> Any:

@@ -308,14 +308,15 @@ def with_documented_writes(price: Price, model: str | None) -> Price:
 
 def _has_unpriced_writes(call: Call) -> bool:
     """OpenAI bills twelve-hour writes higher, by a factor it does not publish."""
-    for details in ("input_tokens_details", "prompt_tokens_details"):
-        found: Any = call.raw_usage
-        for name in (details, "cache_write_tokens_details", "ttl_12h_tokens"):
-            found = found.get(name) if isinstance(found, dict) else None
-            if found is None:
-                break
-        if isinstance(found, int) and found > 0:
-            return True
+    usage = call.raw_usage
+    if not usage:
+        return False
+    for details in (usage.get("input_tokens_details"), usage.get("prompt_tokens_details")):
+        if details and isinstance(details, dict) and "cache_write_tokens_details" in details:
+            writes = details["cache_write_tokens_details"]
+            found = writes.get("ttl_12h_tokens") if isinstance(writes, dict) else None
+            if isinstance(found, int) and found > 0:
+                return True
     return False
 
 

@@ -103,19 +103,21 @@ class Reporting:
         if not seen.answered:
             return
         usage, index = seen.usage, seen.index
-        if usage.cached_tokens is not None:
+        cached = usage.cached_tokens
+        if cached is not None:
             self._reports_any = True
             self._serves_any = self._serves_any or not served_nothing(seen)
-        if usage.cached_tokens and usage.cached_source in _UNUSUAL.get(seen.dialect, ()):
+        if cached and usage.cached_source in _UNUSUAL.get(seen.dialect, ()):
             self._unusual.setdefault((seen.dialect, usage.cached_source), []).append(index)
         if conflict := _conflict(usage, raw_usage):
             self._conflicts.append(index)
             self._conflict = self._conflict or conflict
         if REPEATED_TOTALS in usage.sources:
             self._streams.append(index)
-        if continues and usage.cached_source == "null" and usage.cached_tokens is None:
+        if continues and cached is None and usage.cached_source == "null":
             self._null.append(index)
-        self._add_time(seen, continues)
+        if seen.ttft_s is not None:
+            self._add_time(seen, continues)
 
     def _add_time(self, seen: Seen, continues: bool) -> None:
         """Holds a call's first token against that of its conversation's first call."""
@@ -207,8 +209,8 @@ _SWITCHES = (
 
 def _conflict(usage: Usage, raw_usage: Mapping[str, Any] | None) -> str | None:
     """The two figures that contradict each other, in words."""
-    if usage.accounting_fault:
-        cached, written = usage.cached_tokens or 0, usage.written_tokens or 0
+    cached, written = usage.cached_tokens or 0, usage.written_tokens or 0
+    if not 0 <= cached <= cached + written <= (usage.prompt_tokens or 0) and usage.accounting_fault:
         beside = f" and {written:,} written" if written else ""
         return f"{cached:,} cached{beside} of {usage.prompt_tokens or 0:,} prompt tokens"
     if raw_usage is None:

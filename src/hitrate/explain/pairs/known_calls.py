@@ -115,19 +115,44 @@ class KnownCalls:
             self.tips.append(-1)
             self.openings.append(len(prompt.digests))
         call = self.tree.insert(walk, seen.answered)
+        self._note(seen, prompt, call, relation, against, conversation, characters)
+        return conversation
+
+    def record_going_on(self, seen: Seen, prompt: Prompt, tip: Tip, characters: int) -> int:
+        """`record` for an answered call that has the newest prompt of a conversation in front, behind which nothing was
+        sent yet."""
+        conversation = self.conversations[tip.call]
+        call = self.tree.extend(tip.call, prompt.digests[len(tip.prompt.digests) :])
+        self._note(seen, prompt, call, "append", tip.call, conversation, characters)
+        return conversation
+
+    def _note(
+        self,
+        seen: Seen,
+        prompt: Prompt,
+        call: int,
+        relation: Relation,
+        against: int | None,
+        conversation: int,
+        characters: int,
+    ) -> None:
+        _, digests, sizes, head = prompt
         self.indexes.append(seen.index)
         self.answered.append(seen.answered)
         self.against.append(-1 if against is None else against)
         self.relations.append(relation)
         self.conversations.append(conversation)
         self.characters.append(characters)
-        self.message_characters.append(characters - sum(prompt.sizes[: prompt.head]))
-        self.heads.append(prompt.head)
+        self.message_characters.append(characters - sum(sizes[:head]))
+        self.heads.append(head)
         self.sessions.append(seen.session)
-        self._last_with.update(dict.fromkeys(prompt.digests[prompt.head :], call))
-        self._same_end_before.append(self._ending.get(prompt.digests[-1], -1) if prompt.digests else -1)
-        if prompt.digests:
-            self._ending[prompt.digests[-1]] = call
+        self._last_with.update(dict.fromkeys(digests[head:], call))
+        if digests:
+            end = digests[-1]
+            self._same_end_before.append(self._ending.get(end, -1))
+            self._ending[end] = call
+        else:
+            self._same_end_before.append(-1)
         if seen.session:
             self._newest_in_session[seen.session] = call
         if seen.affinity:
@@ -135,12 +160,11 @@ class KnownCalls:
         if seen.answered and relation != "summary":
             self.tips[conversation] = call
             self._prompts.put(conversation, Tip(call, prompt))
-            self._move_to_front(conversation)
-        return conversation
+            lately = self.lately
+            if not lately or lately[-1] != conversation:
+                self._move_to_front(conversation)
 
     def _move_to_front(self, conversation: int) -> None:
-        if self.lately and self.lately[-1] == conversation:
-            return
         if conversation in self.lately:
             self.lately.remove(conversation)
         self.lately.append(conversation)

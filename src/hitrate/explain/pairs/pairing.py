@@ -1,8 +1,8 @@
 """Which conversation a call carries on, how it relates to the call before it there, and which call serves it best.
 
 No ids are needed: an agent sends its whole history each time, so the messages themselves say whose they are. The usual
-call has all parts of an earlier one in front and new ones behind; that is seen from the newest message that is known.
-Else the conversation is the one whose messages make up most of the prompt, wherever they stand in it.
+call is told in `going_on`. Of others, some have an earlier prompt in front, which the newest known message shows; else
+the conversation is the one whose messages make up most of the prompt, wherever they stand in it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from hitrate.core.prompt import Sketch
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
+from hitrate.explain.pairs.going_on import going_on
 from hitrate.explain.pairs.heads import Heads, heads_alike
 from hitrate.explain.pairs.known_calls import KnownCalls
 from hitrate.explain.pairs.likeness import alike
@@ -32,8 +33,6 @@ _BESIDE = 0.25
 """Of the length of the conversation's prompt, that a side request has at most."""
 _BESIDE_MESSAGES = 3
 
-_NOTHING_KEPT = Kept(0, 0.0, 0)
-
 
 class _Found(NamedTuple):
     """What a prompt was found to be. Calls are numbers of `KnownCalls`; a `conversation` of None is a new one."""
@@ -42,7 +41,7 @@ class _Found(NamedTuple):
     against: int | None = None
     conversation: int | None = None
     shared: int = 0
-    kept: Kept = _NOTHING_KEPT
+    kept: Kept = Kept(0, 0.0, 0)
     near: int | None = None
     retry_of: int | None = None
     denied: int | None = None
@@ -65,6 +64,8 @@ class Pairing:
     def add(self, seen: Seen, sketch: Sketch) -> Pair:
         """Pair the next call. Sets `seen.conversation`, too."""
         known = self._known
+        if usual := going_on(known, seen, sketch.parts):
+            return usual
         prompt = prompt_of(sketch)
         walk = known.tree.walk(prompt.digests)
         best = known.tree.best(walk)
@@ -72,12 +73,11 @@ class Pairing:
         found = self._carried_on(seen, prompt, walk, front) if front is not None else self._searched(seen, prompt, walk)
         if front is None:
             known.note_common(prompt, found.conversation)
-        total = sum(prompt.sizes)
         shared = self._shared_characters(prompt, found)
         relation, against = found.relation, found.against
-        if found.grown and against is not None:
-            best = against, found.shared  # it goes on inside the next part, which no other call was shown to do
-        seen.conversation = known.record(seen, prompt, walk, relation, against, found.conversation, total)
+        if found.grown and against is not None:  # it goes on inside the next part, which no other call was shown to do
+            best = against, found.shared
+        seen.conversation = known.record(seen, prompt, walk, relation, against, found.conversation, sum(prompt.sizes))
         if found.conversation is None:
             self._heads.add(prompt, seen.conversation)
         return Pair(
@@ -96,16 +96,15 @@ class Pairing:
         )
 
     def check_integrity(self) -> None:
-        """Raise AssertionError, with what is wrong, unless all that is kept agrees."""
+        """As `KnownCalls.check_integrity`."""
         self._known.check_integrity()
 
     def _shared_characters(self, prompt: Prompt, found: _Found) -> int:
-        against = found.against
-        if against is not None and (found.grown or found.shared == self._known.tree.depth_of(against)):
+        if (against := found.against) is not None and (
+            found.grown or found.shared == self._known.tree.depth_of(against)
+        ):
             return self._known.characters[against]
         return sum(prompt.sizes[: found.shared])
-
-    # The usual call: an earlier prompt, and new messages behind it.
 
     def _front(self, prompt: Prompt, walk: Walk, session: str) -> int | None:
         """The call whose whole prompt stands in front, where nothing behind it was ever sent; else None."""
@@ -197,8 +196,6 @@ class Pairing:
             resumed = any(part.kind == "assistant" for part in prompt.parts[prompt.head : depth])
             return conversation if resumed else None
         return conversation
-
-    # Any other call.
 
     def _searched(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found:
         whole = len(prompt.digests)

@@ -108,6 +108,25 @@ class PrefixTree:
         self._depths.append(len(digests))
         return call
 
+    def ends_open(self, call: int) -> bool:
+        """Whether nothing was sent behind that call's prompt, and no answered call since ends there, too."""
+        node = self._nodes[call]
+        return node.children is None and node.latest == call and node.start + len(node.edge) == self._depths[call]
+
+    def extend(self, call: int, digests: list[bytes]) -> int:
+        """Add, as the next call, an answered one: the prompt of a call that `ends_open` with further parts behind it.
+        Returns its number."""
+        number = len(self._nodes)
+        node = self._nodes[call]
+        node.edge += digests
+        self._nodes.append(node)
+        self._depths.append(self._depths[call] + len(digests))
+        passed: _Node | None = node
+        while passed is not None and passed.parent is not None:
+            passed.latest = number
+            passed = passed.parent
+        return number
+
     def digests_of(self, call: int) -> list[bytes]:
         node: _Node | None = self._node_of(call)
         edges = []

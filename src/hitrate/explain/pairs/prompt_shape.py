@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from hitrate.core.prompt import Part, Sketch
@@ -38,7 +39,16 @@ def prompt_of(sketch: Sketch) -> Prompt:
         if part.kind not in HEAD_KINDS:
             break
         head += 1
-    return Prompt(parts, [part.digest for part in parts], [part.characters for part in parts], head)
+    return Prompt(parts, list(map(_digest_of, parts)), list(map(_characters_of, parts)), head)
+
+
+def longer(was: Prompt, parts: Sequence[Part]) -> Prompt:
+    """The prompt of `parts`, of which those in front are the ones of `was` and reach beyond its head."""
+    new = parts[len(was.parts) :]
+    return Prompt(parts, was.digests + list(map(_digest_of, new)), was.sizes + list(map(_characters_of, new)), was.head)
+
+
+_digest_of, _characters_of = attrgetter("digest"), attrgetter("characters")
 
 
 class Kept(NamedTuple):

@@ -15,6 +15,8 @@ _BLOCK_LISTS = ("content", "tool_calls", "parts", "output", "summary")
 
 DIGEST_BYTES = 16
 
+_blake2b = hashlib.blake2b
+
 
 def parts_of(prompt: CanonicalPrompt) -> tuple[Part, ...]:
     """The parts in the order of the segments; each segment is in one part, each marker on one block."""
@@ -73,8 +75,9 @@ class _OpenPart:
 
 def text_part(kind: str, text: str) -> Part:
     """A part that is one text in one block."""
-    digest = hashlib.blake2b(_digested(kind, text), digest_size=DIGEST_BYTES).digest()
-    return Part(digest, kind, len(text), (len(text),))
+    characters = len(text)
+    digest = _blake2b(_digested(kind, text), digest_size=DIGEST_BYTES).digest()
+    return Part(digest, kind, characters, (characters,))
 
 
 def _digested(kind: str, text: str) -> bytes:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +22,7 @@ from msgspec.structs import replace
 from hitrate.core import spans
 from hitrate.core.grown import Grown
 from hitrate.core.layout import Layouts
-from hitrate.core.prompt import CanonicalPrompt, Part, Setting, Sketch
+from hitrate.core.prompt import CanonicalPrompt, Part, Sketch
 from hitrate.core.recent import Recent
 from hitrate.core.spans import Node
 from hitrate.core.wires import RENDERED, wire_named
@@ -33,6 +32,7 @@ from hitrate.targets.dialects.prompt_builder import AFFINITY_KNOBS
 from hitrate.targets.dialects.prompt_parts import parts_of, segments_of_parts, text_part, with_marks
 from hitrate.targets.dialects.rendered_parts import rendered_parts, rendered_pieces
 from hitrate.targets.dialects.settings import NEUTRAL, header_settings, settings_of
+from hitrate.targets.dialects.sketch_pieces import Element, Frame, Request, joined, without_marks
 from hitrate.targets.stray_marks import spells_mark, stray_marks
 
 REMEMBERED = 1 << 14
@@ -71,7 +71,6 @@ those rendered before all else, and those rendered last before the messages. Not
 marks what stands in the member before it."""
 
 _sha256 = hashlib.sha256
-_CACHE_CONTROL = re.compile(rb',\s*"cache_control"\s*:\s*\{[^{}]*\}')
 
 _SAYS_NOTHING = NEUTRAL.difference(AFFINITY_KNOBS)
 
@@ -89,24 +88,6 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
 
 _plain = msgspec.json.Decoder(_Plain).decode
 _plain_messages = msgspec.json.Decoder(list[_Plain]).decode
-
-
-class _Element(NamedTuple):
-    parts: tuple[Part, ...]
-    leading: tuple[str | None, ...] = ()
-    """Lifetimes of markers that stand in front of its first part and belong to the part before."""
-    spells_mark: bool = False
-    """Whether there may be a marker in it, in any wire's spelling."""
-
-
-class _Frame(NamedTuple):
-    parts: tuple[Part, ...]
-    trailing: tuple[str | None, ...]
-    """Lifetimes of markers that belong behind the last message."""
-    key: tuple[Setting, ...]
-    others: tuple[Setting, ...]
-    affinity: str | None
-    spells_mark: bool
 
 
 class Sketcher:
@@ -161,28 +142,6 @@ def _with_headers(found: Sketch, headers: Mapping[str, str]) -> Sketch:
     return replace(found, key=(*found.key, *more)) if more else found
 
 
-def _joined(elements: list[_Element]) -> _Element:
-    """One after another, as one; of these there is at least one."""
-    parts: list[Part] = []
-    for element in elements:
-        if element.leading and parts:
-            parts[-1] = with_marks(parts[-1], element.leading)
-        parts += element.parts
-    return _Element(tuple(parts), elements[0].leading, any(element.spells_mark for element in elements))
-
-
-def _without_marks(raw: bytes, parts: tuple[Part, ...]) -> tuple[bytes, _Element] | None:
-    """How a message will look when its markers have moved on, and what will be in it; None where that is not certain.
-
-    Each marker read must be one that was cut, and no other member be called so: that one could be data of a tool.
-    """
-    (one, *others) = parts
-    bare, cuts = _CACHE_CONTROL.subn(b"", raw)
-    if others or cuts != len(one.marks) or raw.count(b'"cache_control"') != cuts:
-        return None
-    return bare, _Element((Part(one.digest, one.kind, one.characters, one.blocks),), spells_mark=spells_mark(bare))
-
-
 def _prompt_reader(name: str) -> Callable[[Node], CanonicalPrompt]:
     """What reads the prompt of a body that is decoded already."""
     if name not in _PROMPT_MODULES:
@@ -197,9 +156,9 @@ class _WireSketcher:
         self._name = name
         self._prompt_of = _prompt_reader(name)
         self._layouts = Layouts()
-        self._elements: Recent[bytes, _Element] = Recent(remembered)
-        self._frames: Recent[bytes, _Frame] = Recent(_FRAMES)
-        self._grown: Grown[_Element] = Grown()
+        self._elements: Recent[bytes, Element] = Recent(remembered)
+        self._frames: Recent[bytes, Frame] = Recent(_FRAMES)
+        self._grown: Grown[Request] = Grown()
         self._list, stand_in = _MESSAGES.get(name, ("", {}))
         self._stand_in = msgspec.json.encode(stand_in)
         self._opening = b'{"' + self._list.encode() + b'":['
@@ -210,6 +169,8 @@ class _WireSketcher:
 
     def sketch(self, body: bytes) -> Sketch:
         if self._list:
+            if (gone_on := self._gone_on(body)) is not None:
+                return gone_on
             for start, end in self._layouts.guess(body):
                 found = self._fast(body, start, end)
                 if found is not None:
@@ -229,6 +190,27 @@ class _WireSketcher:
         except _NOT_FAST:
             return None
         return None if messages is None else self._layouts.learn(body, self._list, bytes(messages))
+
+    def _gone_on(self, body: bytes) -> Sketch | None:
+        """The sketch of a body that is an earlier one with further messages, or none, and without markers."""
+        found = self._grown.find_whole(body)
+        if found is None or found[0].marked is not None:
+            return None
+        (sketch, head, _), new = found
+        if new == b"[]":
+            return sketch
+        parts = self._texts(new)
+        if parts is None:
+            try:
+                elements = self._elements_of(_raw_elements(new))
+            except _NOT_FAST:
+                return None
+            if any(element.leading or element.spells_mark for element in elements):
+                return None
+            parts = tuple(part for element in elements for part in element.parts)
+        sketch = Sketch(sketch.parts + parts, sketch.key, sketch.others, sketch.affinity)
+        self._grown.go_on(body, Request(sketch, head, None))
+        return sketch
 
     def _fast(self, body: bytes, start: int, end: int) -> Sketch | None:
         """The sketch of a body whose messages seem to stand at `body[start:end]`; None where that is not proven."""
@@ -251,26 +233,28 @@ class _WireSketcher:
             parts = (*frame.parts[:-1], with_marks(frame.parts[-1], messages.leading), *messages.parts)
         if frame.trailing:
             parts = (*parts[:-1], with_marks(parts[-1], frame.trailing))
-        stray = stray_marks(body, self._name) if frame.spells_mark or messages.spells_mark else ()
-        return Sketch(parts, frame.key, frame.others, frame.affinity, stray)
+        may_mark = frame.spells_mark or messages.spells_mark
+        stray = stray_marks(body, self._name) if may_mark else ()
+        sketch = Sketch(parts, frame.key, frame.others, frame.affinity, stray)
+        marked = messages if may_mark or messages.leading or frame.trailing else None
+        self._grown.keep(body, start, end, Request(sketch, len(frame.parts), marked))
+        return sketch
 
-    def _conversation(self, body: bytes, start: int, end: int) -> _Element | None:
+    def _conversation(self, body: bytes, start: int, end: int) -> Element | None:
         """All messages as if they were one; None where there is none."""
         before = self._grown.find(body, start, end)
         if before is None:
             elements = self._elements_of(_raw_elements(memoryview(body)[start:end]))
-            found = _joined(elements) if elements else None
+            found = joined(elements) if elements else None
         else:
-            known, new = before
+            known, new = before[0].messages, before[1]
             if new == b"[]":
                 return known
             texts = self._texts(new)
             if texts is None:
-                found = _joined([known, *self._elements_of(_raw_elements(new))])
+                found = joined([known, *self._elements_of(_raw_elements(new))])
             else:
-                found = _Element(known.parts + texts, known.leading, known.spells_mark)
-        if found is not None:
-            self._grown.keep(body, start, end, found)
+                found = Element(known.parts + texts, known.leading, known.spells_mark)
         return found
 
     def _texts(self, messages: bytes) -> tuple[Part, ...] | None:
@@ -278,12 +262,18 @@ class _WireSketcher:
         if self._marks_look_back:
             return None
         try:
-            parts = [self._text(one) for one in _plain_messages(messages)]
+            texts = _plain_messages(messages)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-        return None if None in parts else tuple(parts)  # type: ignore[arg-type]
+        parts = []
+        for one in texts:
+            part = self._text(one)
+            if part is None:
+                return None
+            parts.append(part)
+        return tuple(parts)
 
-    def _elements_of(self, raws: list[msgspec.Raw]) -> list[_Element]:
+    def _elements_of(self, raws: list[msgspec.Raw]) -> list[Element]:
         get = self._elements.get
         digests = [_sha256(raw).digest() for raw in raws]
         found = [get(digest) for digest in digests]
@@ -294,12 +284,12 @@ class _WireSketcher:
             if (
                 element.spells_mark
                 and element.parts[0].marks
-                and (bare := _without_marks(bytes(raws[index]), element.parts)) is not None
+                and (bare := without_marks(bytes(raws[index]), element.parts)) is not None
             ):
                 self._elements.put(_sha256(bare[0]).digest(), bare[1])
         return found  # type: ignore[return-value]
 
-    def _read(self, messages: list[bytes]) -> list[_Element]:
+    def _read(self, messages: list[bytes]) -> list[Element]:
         """What is in messages that were not seen lately."""
         if not messages:
             return []
@@ -312,7 +302,7 @@ class _WireSketcher:
             read = iter(parts_of(together))
             found = [one or next(read) for one in found]
         return [
-            _Element((one,), spells_mark=spells_mark(message))
+            Element((one,), spells_mark=spells_mark(message))
             for message, one in zip(messages, found, strict=True)
             if one is not None
         ]
@@ -325,20 +315,23 @@ class _WireSketcher:
 
     def _text(self, plain: _Plain) -> Part | None:
         """A message that is a role and a text. Its kind is asked of the wire once a role, with another text."""
-        if plain.role not in self._kinds:
-            sample = msgspec.json.encode({"role": plain.role, "content": _TEXT})
+        role = plain.role
+        kind = self._kinds.get(role)
+        if kind is None:
+            if role in self._kinds:
+                return None
+            sample = msgspec.json.encode({"role": role, "content": _TEXT})
             segments = self._prompt(self._opening + sample + b"]}").segments
             is_plain = len(segments) == 1 and segments[0].text == _TEXT
-            self._kinds[plain.role] = segments[0].kind if is_plain else None
-        kind = self._kinds[plain.role]
+            kind = self._kinds[role] = segments[0].kind if is_plain else None
         return None if kind is None else text_part(kind, plain.content)
 
-    def _read_alone(self, message: bytes) -> _Element:
+    def _read_alone(self, message: bytes) -> Element:
         """Behind a stand-in, which takes the markers that stand in front of all text."""
         stand_in, *parts = parts_of(self._prompt(self._opening + self._stand_in + b"," + message + b"]}"))
-        return _Element(tuple(parts), tuple(ttl for _, ttl in stand_in.marks), spells_mark(message))
+        return Element(tuple(parts), tuple(ttl for _, ttl in stand_in.marks), spells_mark(message))
 
-    def _frame(self, body: bytes) -> _Frame | None:
+    def _frame(self, body: bytes) -> Frame | None:
         """What a body with a stand-in for its messages says, None where the stand-in is not all there is of them.
 
         Without what can differ from call to call and says nothing, and without large members, it is often a known one.
@@ -358,7 +351,7 @@ class _WireSketcher:
             return None  # system text in another spelling, whose place between the others is the wire's affair
         return frame._replace(parts=(*first, *frame.parts, *last))
 
-    def _small_frame(self, body: bytes) -> _Frame | None:
+    def _small_frame(self, body: bytes) -> Frame | None:
         value = json.loads(body.decode("utf-8"))
         prompt = self._prompt_of(DecodedNode("", value))
         parts = parts_of(prompt)
@@ -366,7 +359,7 @@ class _WireSketcher:
         if not parts or len(messages) != 1 or parts[-1].digest != self._stand_in_part.digest:
             return None
         trailing = tuple(ttl for _, ttl in parts[-1].marks)
-        return _Frame(parts[:-1], trailing, *settings_of(value, self._name), prompt.affinity, spells_mark(body))
+        return Frame(parts[:-1], trailing, *settings_of(value, self._name), prompt.affinity, spells_mark(body))
 
     def _member(self, name: str, raw: msgspec.Raw | None) -> tuple[Part, ...]:
         if raw is None:
@@ -375,6 +368,6 @@ class _WireSketcher:
         digest = _sha256(alone).digest()
         found = self._elements.get(digest)
         if found is None:
-            found = _Element(parts_of(self._prompt(alone))[:-1])
+            found = Element(parts_of(self._prompt(alone))[:-1])
             self._elements.put(digest, found)
         return found.parts

@@ -7,7 +7,8 @@ and reasoning tokens, for which readers compare figures: such a reply has to be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hitrate.core.model import Usage
@@ -46,10 +47,14 @@ class Shape(NamedTuple):
 
 class _Plan(NamedTuple):
     wire: str
-    figures: tuple[tuple[str, tuple[int, ...]], ...]
-    """Names of the fields of `Usage`, each with the places of the counts that it is the sum of."""
-    cached_source: str
-    sources: dict[str, str]
+    names: tuple[str, ...]
+    """Of the fields of `Usage` that are a count each."""
+    places: Callable[[list[int]], tuple[int, ...]]
+    """What takes these out of all counts."""
+    summed: tuple[tuple[str, tuple[int, ...]], ...]
+    """Names of fields that are a sum of counts, with their places."""
+    fixed: dict[str, Any]
+    """The other fields: they say where the counts stand."""
 
 
 class UsagePlans:
@@ -69,6 +74,8 @@ class UsagePlans:
                 key.append(name)
                 if not _add_shape(value, key, counts):
                     return None
+        if counts and not 0 <= min(counts) <= max(counts) <= MOST_TOKENS:
+            return None
         return Shape(tuple(key), counts)
 
     def read(self, shape: Shape) -> tuple[str, Usage] | None:
@@ -76,13 +83,13 @@ class UsagePlans:
         plan = self._plans.get(shape.key)
         if plan is None:
             return None
+        wire, names, places, summed, fixed = plan
         counts = shape.counts
-        figures = {
-            figure: counts[places[0]] if len(places) == 1 else sum([counts[place] for place in places])
-            for figure, places in plan.figures
-        }
-        usage = Usage(**figures, cached_source=plan.cached_source, sources=plan.sources)
-        return (plan.wire, usage) if _is_plain(usage) else None
+        figures: dict[str, Any] = dict(zip(names, places(counts), strict=True))
+        for figure, addends in summed:
+            figures[figure] = sum([counts[place] for place in addends])
+        usage = Usage(**figures, **fixed)
+        return (wire, usage) if _is_plain(usage) else None
 
     def learn(self, shape: Shape, response: Mapping[str, Any], wire: str, usage: Usage) -> None:
         if not _is_plain(usage):
@@ -91,10 +98,19 @@ class UsagePlans:
         places = {path: place for place, path in enumerate(_count_paths(holders, ""))}
         if len(places) < len(shape.counts):  # names with dots in them, which look like a path
             return
-        figures = tuple(
-            (figure, tuple(places[path] for path in source.split(" + "))) for figure, source in usage.sources.items()
-        )
-        self._plans.put(shape.key, _Plan(wire, figures, usage.cached_source, usage.sources))
+        figures = {
+            figure: tuple(places[path] for path in source.split(" + ")) for figure, source in usage.sources.items()
+        }
+        single = {figure: found[0] for figure, found in figures.items() if len(found) == 1}
+        summed = tuple((figure, found) for figure, found in figures.items() if len(found) > 1)
+        fixed = {"cached_source": usage.cached_source, "sources": usage.sources}
+        self._plans.put(shape.key, _Plan(wire, tuple(single), _taker(tuple(single.values())), summed, fixed))
+
+
+def _taker(places: tuple[int, ...]) -> Callable[[list[int]], tuple[int, ...]]:
+    if len(places) < 2:
+        return lambda counts: tuple(counts[place] for place in places)
+    return itemgetter(*places)
 
 
 def _add_shape(value: Any, key: list[Any], counts: list[int]) -> bool:
@@ -102,12 +118,11 @@ def _add_shape(value: Any, key: list[Any], counts: list[int]) -> bool:
     if type(value) is not dict:
         return False
     key.append(len(value))
-    for name, member in value.items():
-        key.append(name)
+    key += value
+    for member in value.values():
         if type(member) is int:
-            if not 0 <= member <= MOST_TOKENS:
-                return False
             counts.append(member)
+            key.append(None)
         elif member is None or (type(member) is str and not member.isdigit()):
             key.append((member,))
         elif not _add_shape(member, key, counts):

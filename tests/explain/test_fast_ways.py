@@ -1,0 +1,154 @@
+"""A log read, sketched, paired and added up by what is known of its earlier calls gives what it gives without that."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from hitrate.core.cost import Quote
+from hitrate.core.findings import ExplainReport
+from hitrate.core.model import Call
+from hitrate.core.money import Price
+from hitrate.core.prompt import Sketch
+from hitrate.explain.pairs import pairing
+from hitrate.explain.waterfall import Waterfalls
+from hitrate.explaining import explain_log
+from hitrate.logs.pairs import Exchange
+from hitrate.logs.sniff import open_log
+from hitrate.logs.split import Splitter
+from hitrate.targets.dialects.by_shape import read_reply
+from hitrate.targets.dialects.sketch import Sketcher, sketch_of_body
+from hitrate.targets.dialects.usage_plans import UsagePlans
+
+LONG = "You answer for a shop of garden tools, and you name the shelf where each of them lies. " * 3
+WORDS = st.sampled_from(["hi", 'say "messages": [', "\u00e9\U0001f600", 'a\\b\n{"role": "user"}', "Continue.", LONG])
+TEXTS = st.builds("{} {}".format, WORDS, st.integers(0, 99)) | WORDS
+PLAIN = st.builds(lambda role, text: {"role": role, "content": text}, st.sampled_from(["user", "assistant"]), TEXTS)
+MESSAGE = st.one_of(
+    PLAIN,
+    PLAIN,
+    st.builds(lambda text: {"role": "user", "content": [{"type": "text", "text": text}]}, TEXTS),
+    st.builds(
+        lambda text: {
+            "role": "user",
+            "content": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}],
+        },
+        TEXTS,
+    ),
+    st.just({"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": {"name": "f"}}]}),
+    st.just({"role": "tool", "tool_call_id": "c", "content": "42"}),
+    st.sampled_from(
+        [{"role": 5, "content": "a number for a role"}, "no message", {"role": "user", "content": "\ud83d"}]
+    ),
+)
+STEP = st.sampled_from(["goes on"] * 9 + ["retry", "edit", "cut", "new system", "new model"])
+WRITER = st.sampled_from([
+    {},
+    {"separators": (",", ":")},
+    {"ensure_ascii": False},
+    {"indent": None, "separators": (" , ", " : ")},
+])  # fmt: skip
+WRAP = st.sampled_from([
+    lambda at, body, response: {"at": at, "body": body, "response": response},
+    lambda at, body, response: {"response": response, "request": body, "timestamp": at},
+    lambda at, body, response: {"at": at, "session": "s", "body": body, "response": {**response, "id": f"r{at}"}},
+    lambda at, body, response: {**body, "at": at, "response": response},
+])  # fmt: skip
+FRAME = st.sampled_from([
+    lambda messages, model, at: {"model": model, "messages": messages},
+    lambda messages, model, at: {"messages": messages, "model": model, "temperature": 0.2},
+    lambda messages, model, at: {"id": f"{at}", "model": model, "messages": messages, "max_tokens": 5},
+    lambda messages, model, at: {"model": model, "system": LONG, "messages": messages, "tools": [{"name": "f"}]},
+])  # fmt: skip
+DAMAGE = st.sampled_from(
+    [lambda line: line] * 24
+    + [
+        lambda line: line[:-3],
+        lambda line: line.replace(b"hi", b"\xff"),
+        lambda line: line.replace(b'"role"', b'"role":"x","role"', 1),
+        lambda line: line.replace(b'"role"', b'"r\\u006fle"', 1),
+        lambda line: line.replace(b"]", b",]", 1),
+        lambda line: line.replace(b'"content"', b'"content": [], "content"', 1),
+        lambda line: line.replace(b'"usage"', b'"usage": {}, "usage"', 1),
+        lambda line: line.replace(b'"prompt_tokens"', b'"prompt_tokens1": 1, "prompt_tokens2"', 1),
+        lambda line: b"\x00" + line,
+    ]
+)
+
+
+@st.composite
+def logs(draw: Any) -> bytes:
+    """Conversations that go on by turns, each written in a way of its own."""
+    ways = draw(st.lists(st.tuples(FRAME, WRAP, WRITER), min_size=1, max_size=3))
+    histories: list[list[Any]] = [[{"role": "system", "content": LONG + draw(WORDS)}] for _ in ways]
+    models = ["m"] * len(ways)
+    lines = []
+    for number in range(draw(st.integers(2, 12))):
+        place = draw(st.integers(0, len(ways) - 1))
+        frame, wrap, writer = ways[place]
+        history, step = histories[place], draw(STEP)
+        if step == "goes on":
+            history += draw(st.lists(PLAIN, min_size=1, max_size=2) | st.lists(MESSAGE, min_size=1, max_size=3))
+        elif step == "edit":
+            history[draw(st.integers(0, len(history) - 1))] = draw(PLAIN)
+        elif step == "cut":
+            del history[max(1, len(history) - 2) :]
+        elif step == "new system":
+            history[0] = {"role": "system", "content": f"{number} {LONG}"}
+        elif step == "new model":
+            models[place] = f"m{number}"
+        prompt = draw(st.sampled_from([900, 2000, 5000, 0]))
+        cached = draw(st.sampled_from([0, 128, 896, 896, 6000]))
+        usage = {"prompt_tokens": prompt, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": cached}}
+        record = wrap(1793534400 + number, frame(history, models[place], number), {"usage": usage})
+        lines.append(draw(DAMAGE)(json.dumps(record, **writer).encode("utf-8", "surrogatepass")))
+    return b"\n".join(lines)
+
+
+PRICE = Price(input_usd_per_mtok=2.0, cached_usd_per_mtok=0.5, output_usd_per_mtok=8.0)
+
+
+def looked_at(file: Path) -> tuple[list[Call], list[Sketch | str], ExplainReport]:
+    calls = list(open_log(str(file), read_reply, "request-pairs"))
+    sketcher, sketches = Sketcher(), list[Sketch | str]()
+    for call in calls:
+        try:
+            sketches.append(sketcher.sketch(call.body, call.dialect, call.headers) if call.dialect else "no wire")
+        except ValueError as error:
+            sketches.append(str(error))
+    log = open_log(str(file), read_reply, "request-pairs")
+    return calls, sketches, explain_log(log, lambda call: Quote(price=PRICE, provider=None, tier=None))
+
+
+@hypothesis_settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(logs())
+def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
+    file = tmp_path / "log.jsonl"
+    file.write_bytes(data)
+    if not any(line.strip() for line in io.BytesIO(data)):
+        return
+    try:
+        fast = looked_at(file)
+    except Exception as error:  # say, no record at all that can be used: then both ways have to say so
+        fast = repr(error)  # type: ignore[assignment]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Splitter, "split", lambda self, data: None)
+        patch.setattr(Exchange, "_plain_call", lambda self, record, body, line: None)
+        patch.setattr(UsagePlans, "shape", lambda self, response, named: None)
+        patch.setattr(
+            Sketcher, "sketch", lambda self, body, dialect, headers=None: sketch_of_body(body, dialect, headers)
+        )
+        patch.setattr(pairing, "going_on", lambda known, seen, parts: None)
+        patch.setattr(Waterfalls, "count", Waterfalls.add)
+        try:
+            slow = looked_at(file)
+        except Exception as error:
+            slow = repr(error)  # type: ignore[assignment]
+    assert fast == slow
