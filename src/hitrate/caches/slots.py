@@ -2,7 +2,7 @@
 
 Written from and held against llama.cpp's `tools/server/server-context.cpp` (`get_available_slot`, the idle-slot pass in
 `process_single_task`, `update_slots`) and `server-task.cpp` (`server_prompt_cache`), October 2026. It covers models
-whose memory can be cut at any token; sliding-window and recurrent ones go back to checkpoints instead.
+whose memory can be cut at any token; for sliding-window and recurrent ones see `checkpoints`.
 
 Not modelled, because the server breaks there: a request for a *busy* slot by id runs the store logic on that slot
 before it is deferred, and a unified pool that overflows with nothing left to purge ends every request in flight.
@@ -10,124 +10,25 @@ before it is deferred, and a unified pool that overflows with nothing left to pu
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hitrate.caches.host_store import HeldSequence, HostStore, ratio, single
 from hitrate.caches.interface import Lease
 from hitrate.caches.prefix import common_prefix_length
 from hitrate.errors import ContextTooSmall
 
 DEFAULT_HOST_CACHE_BYTES = 8192 * 1024 * 1024
-_KEEP_AT_LEAST = 0.25
-"""A stored sequence of which less would be kept is not worth loading."""
 _SAVE_BELOW = 0.5
 """A slot about to lose more than the rest of its sequence is saved first."""
 
 
-def _single(value: float) -> float:
-    """Rounded to C's `float`: the server compares in single precision, and ties decide which slot is taken."""
-    rounded: float = struct.unpack("f", struct.pack("f", value))[0]
-    return rounded
-
-
-def _ratio(part: float, whole: int) -> float:
-    return _single(part / whole) if whole else float("nan")
-
-
-@dataclass(frozen=True, slots=True)
-class HeldSequence:
-    """Tokens whose state is held somewhere, and the namespace they belong to."""
-
-    tokens: tuple[int, ...] = ()
-    namespace: object = None
-
-    def common(self, other: HeldSequence) -> int:
-        return common_prefix_length(self.tokens, other.tokens) if self.namespace == other.namespace else 0
-
-
-@dataclass(frozen=True, slots=True)
-class HostStore:
-    """Sequences copied to host memory, oldest first. Every verb gives a new store; the old one is left as it was.
-
-    `limit_bytes` None is no limit, and then `limit_tokens` binds; with a limit in bytes it is only the least that is
-    allowed. `bytes_per_token` None (not known) never evicts by size.
-    """
-
-    limit_bytes: int | None
-    limit_tokens: int | None
-    bytes_per_token: int | None
-    bytes_per_sequence: int
-    sequences: tuple[HeldSequence, ...] = ()
-
-    def saved(self, sequence: HeldSequence) -> HostStore:
-        """With `sequence` as the newest; unchanged if it is empty, is contained in another, or is too big.
-
-        The limit in tokens is held by `trimmed` alone: the server does that only after it has looked for a better one.
-        """
-        length = len(sequence.tokens)
-        if not length or any(stored.common(sequence) == length for stored in self.sequences):
-            return self
-        limit = self._effective_limit_bytes
-        if limit is not None and self._size((sequence,)) > limit:
-            return self
-        kept = tuple(stored for stored in self.sequences if stored.common(sequence) < len(stored.tokens))
-        while limit is not None and kept and self._size((*kept, sequence)) > limit:
-            kept = kept[1:]
-        return self._with((*kept, sequence))
-
-    def best_for(self, current: HeldSequence, wanted: HeldSequence) -> HeldSequence | None:
-        """The stored sequence that beats `current` both in what it shares with `wanted` and in what of it is kept."""
-        best = None
-        shared = current.common(wanted)
-        best_kept = _ratio(shared, len(current.tokens)) if current.tokens else -1.0
-        best_shared = _ratio(shared, len(wanted.tokens))
-        for stored in self.sequences:
-            shared = stored.common(wanted)
-            kept_share, wanted_share = _ratio(shared, len(stored.tokens)), _ratio(shared, len(wanted.tokens))
-            if kept_share >= _KEEP_AT_LEAST and kept_share > best_kept and wanted_share > best_shared:
-                best, best_kept, best_shared = stored, kept_share, wanted_share
-        return best
-
-    def without(self, sequence: HeldSequence) -> HostStore:
-        return self._with(tuple(stored for stored in self.sequences if stored is not sequence))
-
-    def trimmed(self) -> HostStore:
-        """The oldest are dropped until the limit in tokens holds; it grows to what the limit in bytes has room for."""
-        if self.limit_tokens is None:
-            return self
-        limit: float = self.limit_tokens
-        if self.limit_bytes is not None:
-            if self.bytes_per_token is None:
-                return self
-            token_count = sum(len(stored.tokens) for stored in self.sequences)
-            per_token = max(1.0, _single(_single(self._size(self.sequences)) / max(1, token_count)))
-            limit = max(limit, int(_single(_single(self.limit_bytes) / per_token)))
-        kept = self.sequences
-        while kept and sum(len(stored.tokens) for stored in kept) > limit:
-            kept = kept[1:]
-        return self._with(kept)
-
-    @property
-    def is_over_limit(self) -> bool:
-        limit = self._effective_limit_bytes
-        return self != self.trimmed() or (limit is not None and self._size(self.sequences) > limit)
-
-    @property
-    def _effective_limit_bytes(self) -> int | None:
-        return None if self.bytes_per_token is None else self.limit_bytes
-
-    def _size(self, sequences: tuple[HeldSequence, ...]) -> int:
-        token_count = sum(len(stored.tokens) for stored in sequences)
-        return self.bytes_per_sequence * len(sequences) + (self.bytes_per_token or 0) * token_count
-
-    def _with(self, sequences: tuple[HeldSequence, ...]) -> HostStore:
-        return HostStore(self.limit_bytes, self.limit_tokens, self.bytes_per_token, self.bytes_per_sequence, sequences)
+_NOTHING = HeldSequence()
 
 
 @dataclass(slots=True)
 class _Slot:
-    held: HeldSequence = HeldSequence()
+    held: HeldSequence = _NOTHING
     last_used: int = -1
     is_busy: bool = False
 
@@ -172,7 +73,7 @@ class SlotCache:
         self.host_cache_bytes = host_cache_bytes
         self.bytes_per_token = bytes_per_token
         self.bytes_per_sequence = bytes_per_sequence
-        self.slot_prompt_similarity = _single(slot_prompt_similarity)
+        self.slot_prompt_similarity = single(slot_prompt_similarity)
         self.cache_reuse = cache_reuse
         self.cache_idle_slots = cache_idle_slots and host_cache_bytes != 0
         self.kv_unified = kv_unified
@@ -238,7 +139,8 @@ class SlotCache:
         if index is None:
             return None
         slot = self._slots[index]
-        slot.held, self._store = self._exchange(index, prompt, id_slot)
+        held, self._store = self._exchange(index, prompt, id_slot)
+        self._put(index, held)
         slot.is_busy = True
         self._save_idle_slots()
         if self.context_per_slot is not None and len(prompt.tokens) >= self.context_per_slot:
@@ -247,9 +149,7 @@ class SlotCache:
                 f"a prompt of {len(prompt.tokens)} tokens does not fit a slot of {self.context_per_slot}",
                 hint="raise the context size or lower the number of slots: without a unified cache they divide it",
             )
-        cached_tokens = self._reusable(slot.held, prompt, cache_prompt)
-        slot.held = HeldSequence(prompt.tokens[:cached_tokens], namespace)
-        lease = SlotLease(prompt, cached_tokens, index)
+        lease = SlotLease(prompt, self._cut(index, prompt, cache_prompt), index)
         self._open.add(lease)
         return lease
 
@@ -273,6 +173,21 @@ class SlotCache:
         """Before `publish` the slot keeps what it had reused; a real server also keeps the batches computed so far."""
         if (held := self._held(lease)) is not None:
             self._end(held)
+
+    def _state(self, index: int) -> HeldSequence:
+        """What a copy of the slot's state would hold."""
+        return self._slots[index].held
+
+    def _put(self, index: int, held: HeldSequence) -> None:
+        """`held` is the slot's own, one from the store, or nothing."""
+        self._slots[index].held = held
+
+    def _cut(self, index: int, prompt: HeldSequence, cache_prompt: bool) -> int:
+        """Leave in the slot what the prompt can go on from, and tell how many tokens that are."""
+        slot = self._slots[index]
+        cached_tokens = self._reusable(slot.held, prompt, cache_prompt)
+        slot.held = HeldSequence(prompt.tokens[:cached_tokens], prompt.namespace)
+        return cached_tokens
 
     def _held(self, lease: Lease) -> SlotLease | None:
         """None for a request that has ended or was in flight at a reset."""
@@ -300,12 +215,12 @@ class SlotCache:
 
     def _similarity(self, index: int, prompt: HeldSequence) -> float:
         """Share of the prompt that the slot holds; 0 where it is not above the threshold."""
-        similarity = _ratio(self._slots[index].held.common(prompt), len(prompt.tokens))
+        similarity = ratio(self._slots[index].held.common(prompt), len(prompt.tokens))
         return similarity if similarity > self.slot_prompt_similarity else 0.0
 
     def _exchange(self, index: int, prompt: HeldSequence, id_slot: int | None) -> tuple[HeldSequence, HostStore | None]:
         """What the chosen slot holds after its old sequence was saved and a better one loaded, and the store then."""
-        held, store = self._slots[index].held, self._store
+        held, store = self._state(index), self._store
         if store is None or not self._must_exchange(index, prompt, id_slot):
             return held, store
         store = store.saved(held)
@@ -315,7 +230,7 @@ class SlotCache:
         others = sum(len(slot.held.tokens) for number, slot in enumerate(self._slots) if number != index)
         if self.kv_unified and self.context_per_slot is not None and others + len(best.tokens) > self.context_per_slot:
             # The shared pool has no room: the load fails, the slot is emptied, the stored copy stays.
-            return HeldSequence(), store.trimmed()
+            return _NOTHING, store.trimmed()
         return best, store.without(best).trimmed()
 
     def _must_exchange(self, index: int, prompt: HeldSequence, id_slot: int | None) -> bool:
@@ -325,18 +240,18 @@ class SlotCache:
         similarity = self._similarity(index, prompt) if id_slot in (None, index) else 0.0
         if not similarity and id_slot is None:
             return True
-        shared = _single(similarity * len(prompt.tokens))
-        return _ratio(shared, len(self._slots[index].held.tokens)) < _SAVE_BELOW
+        shared = single(similarity * len(prompt.tokens))
+        return ratio(shared, len(self._slots[index].held.tokens)) < _SAVE_BELOW
 
     def _save_idle_slots(self) -> None:
         if not self.cache_idle_slots:
             return
-        for slot in self._slots:
+        for index, slot in enumerate(self._slots):
             if not slot.is_busy:
                 assert self._store is not None
-                self._store = self._store.saved(slot.held).trimmed()
+                self._store = self._store.saved(self._state(index)).trimmed()
                 if self.kv_unified:
-                    slot.held = HeldSequence()
+                    self._put(index, _NOTHING)
 
     def _reusable(self, held: HeldSequence, prompt: HeldSequence, cache_prompt: bool) -> int:
         if not cache_prompt:
@@ -365,11 +280,11 @@ class SlotCache:
         self._slots[index].held = sequence
         if not self.kv_unified or self.context_per_slot is None:
             return
-        for slot in self._slots:
+        for number, slot in enumerate(self._slots):
             if sum(len(each.held.tokens) for each in self._slots) <= self.context_per_slot:
                 break
             if not slot.is_busy:
-                slot.held = HeldSequence()
+                self._put(number, _NOTHING)
 
     def _free(self, slot: _Slot) -> None:
         slot.is_busy = False
@@ -384,7 +299,8 @@ class SlotCache:
         for lease in self._open:
             slot = self._slots[lease.slot]
             expected = lease.prompt.tokens if lease.is_published else lease.prompt.tokens[: lease.cached_tokens]
-            assert slot.held == HeldSequence(expected, lease.prompt.namespace), "a busy slot holds another prompt"
+            held_now = (slot.held.tokens, slot.held.namespace)
+            assert held_now == (expected, lease.prompt.namespace), "a busy slot holds another prompt"
         uses = [slot.last_used for slot in self._slots if slot.last_used >= 0]
         assert len(uses) == len(set(uses)), "two slots were last used at the same moment"
         assert (self._store is None) == (self.host_cache_bytes == 0), "the host store does not match its limit"

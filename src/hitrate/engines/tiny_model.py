@@ -13,6 +13,7 @@ import math
 import os
 import struct
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -39,8 +40,6 @@ _NORMAL, _CONTROL = 1, 3
 
 def tiny_model_bytes() -> bytes:
     """The whole GGUF file."""
-    vocabulary = load_vocabulary()
-    special = range(len(vocabulary.tokens) - len(SPECIAL_TOKENS), len(vocabulary.tokens))
     metadata: dict[str, gguf.Metadata] = {
         "general.architecture": "llama",
         "general.name": MODEL_NAME,
@@ -54,7 +53,16 @@ def tiny_model_bytes() -> bytes:
         "llama.attention.layer_norm_rms_epsilon": NORM_EPSILON,
         "llama.rope.dimension_count": HIDDEN // HEADS,
         "llama.rope.freq_base": ROPE_BASE,
-        "llama.vocab_size": len(vocabulary.tokens),
+        "llama.vocab_size": len(load_vocabulary().tokens),
+        **tokenizer_metadata(),
+    }
+    return gguf.encode(metadata, tensors())
+
+
+def tokenizer_metadata() -> dict[str, gguf.Metadata]:
+    vocabulary = load_vocabulary()
+    special = range(len(vocabulary.tokens) - len(SPECIAL_TOKENS), len(vocabulary.tokens))
+    return {
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "smollm",
         "tokenizer.ggml.tokens": vocabulary.tokens,
@@ -68,7 +76,6 @@ def tiny_model_bytes() -> bytes:
         "tokenizer.ggml.add_bos_token": False,
         "tokenizer.chat_template": chat_template(),
     }
-    return gguf.encode(metadata, tensors())
 
 
 def chat_template() -> str:
@@ -79,29 +86,29 @@ def chat_template() -> str:
 def tensors() -> list[Tensor]:
     """The weights, named and laid out as a llama GGUF has them."""
     vocabulary = load_vocabulary()
-    weights = [_random("token_embd.weight", HIDDEN, len(vocabulary.tokens))]
+    weights = [random_weights("token_embd.weight", HIDDEN, len(vocabulary.tokens))]
     for layer in range(LAYERS):
         prefix = f"blk.{layer}"
         weights += [
-            _ones(f"{prefix}.attn_norm.weight"),
-            *(_random(f"{prefix}.attn_{part}.weight", HIDDEN, HIDDEN) for part in ("q", "k", "v", "output")),
-            _ones(f"{prefix}.ffn_norm.weight"),
-            _random(f"{prefix}.ffn_gate.weight", HIDDEN, FEED_FORWARD),
-            _random(f"{prefix}.ffn_up.weight", HIDDEN, FEED_FORWARD),
-            _random(f"{prefix}.ffn_down.weight", FEED_FORWARD, HIDDEN),
+            ones(f"{prefix}.attn_norm.weight"),
+            *(random_weights(f"{prefix}.attn_{part}.weight", HIDDEN, HIDDEN) for part in ("q", "k", "v", "output")),
+            ones(f"{prefix}.ffn_norm.weight"),
+            random_weights(f"{prefix}.ffn_gate.weight", HIDDEN, FEED_FORWARD),
+            random_weights(f"{prefix}.ffn_up.weight", HIDDEN, FEED_FORWARD),
+            random_weights(f"{prefix}.ffn_down.weight", FEED_FORWARD, HIDDEN),
         ]
     return [
         *weights,
-        _ones("output_norm.weight"),
-        _words_only(_random("output.weight", HIDDEN, len(vocabulary.tokens)), vocabulary.word_ids),
+        ones("output_norm.weight"),
+        words_only(random_weights("output.weight", HIDDEN, len(vocabulary.tokens)), vocabulary.word_ids),
     ]
 
 
-def _ones(name: str) -> Tensor:
-    return Tensor(name, (HIDDEN,), struct.pack("<f", 1.0) * HIDDEN)
+def ones(name: str, length: int = HIDDEN) -> Tensor:
+    return Tensor(name, (length,), struct.pack("<f", 1.0) * length)
 
 
-def _random(name: str, columns: int, rows: int) -> Tensor:
+def random_weights(name: str, columns: int, rows: int) -> Tensor:
     """Uniform values of variance 1 / columns in 256 levels, one drawn byte each.
 
     The four bytes of the floats are translated plane by plane, which takes milliseconds where packing takes seconds.
@@ -115,7 +122,7 @@ def _random(name: str, columns: int, rows: int) -> Tensor:
     return Tensor(name, (columns, rows), bytes(data))
 
 
-def _words_only(output: Tensor, word_ids: tuple[int, ...]) -> Tensor:
+def words_only(output: Tensor, word_ids: tuple[int, ...]) -> Tensor:
     """The output matrix with the rows of all other tokens at zero, a score that some word always beats.
 
     So a reply is whole words, never half a character or an early end, and when it is sent back as history it becomes
@@ -129,17 +136,22 @@ def _words_only(output: Tensor, word_ids: tuple[int, ...]) -> Tensor:
 
 
 def tiny_model_path(folder: Path | None = None) -> Path:
+    """See `model_path`."""
+    return model_path(MODEL_NAME, MODEL_SHA256, tiny_model_bytes, folder)
+
+
+def model_path(name: str, sha256: str, content: Callable[[], bytes], folder: Path | None = None) -> Path:
     """The model file in `folder` (default: the user's cache folder), written first if it is missing or differs.
 
     It appears whole or not at all, so several processes may ask at once. Raises UsageError if it cannot be written.
     """
     folder = Path(platformdirs.user_cache_dir("hitrate")) if folder is None else folder
-    path = folder / f"{MODEL_NAME}-{MODEL_SHA256[:12]}.gguf"
-    if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == MODEL_SHA256:
+    path = folder / f"{name}-{sha256[:12]}.gguf"
+    if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
         return path
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_whole(path, tiny_model_bytes())
+        _write_whole(path, content())
     except OSError as error:
         raise UsageError(
             f"the tiny model cannot be written to {folder}: {error.strerror}; free it or set XDG_CACHE_HOME"
