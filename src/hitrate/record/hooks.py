@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
+from functools import cache
 from typing import Any, TypeVar
 
 from hitrate.errors import HitrateError
 from hitrate.record.in_process import Recording
 from hitrate.record.transports import wrapped
+from hitrate.targets.dialects import dialect
+from hitrate.targets.dialects import names as dialect_names
 
 Client = TypeVar("Client")
 
@@ -42,6 +46,7 @@ def hook_httpx(client: Client, recording: Recording | None) -> Client:
 def wrap_transport(transport: Client, recording: Recording | None) -> Client:
     if not (hasattr(transport, "handle_request") or hasattr(transport, "handle_async_request")):
         raise HitrateError(f"hitrate.record.transport takes a transport of httpx's kind, not {_named(transport)}")
+    _prepare()
     made: Client = wrapped(transport, recording)
     return made
 
@@ -56,7 +61,19 @@ def _is_http_client(client: Any) -> bool:
     )
 
 
+@cache
+def _prepare() -> None:
+    """Import now what the recording's thread needs later: a process that is forked off while a thread imports is left
+    with half of a module."""
+    import importlib.readers  # noqa: F401  reads the store's schema
+
+    codecs.lookup("ascii")
+    for name in dialect_names():
+        dialect(name)
+
+
 def _hook(client: Any, recording: Recording | None) -> None:
+    _prepare()
     client._transport = wrapped(client._transport, recording)
     client._mounts = {
         pattern: None if transport is None else wrapped(transport, recording)

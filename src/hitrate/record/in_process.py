@@ -9,32 +9,27 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import datetime
 import os
 import sys
 import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from hitrate.core.model import Call
 from hitrate.errors import HitrateError, UsageError
 from hitrate.logs.database import default_path
 from hitrate.logs.recordings import Content
-from hitrate.logs.store import RECORDING, Store, StoreUnavailable
+from hitrate.logs.store import Store, StoreUnavailable
 from hitrate.record.content_key import content_key
 from hitrate.record.exchange import Exchange, Sink
+from hitrate.record.intake import STORE_IN_USE, Intake, Listener, begin_run
 from hitrate.record.journal import DEFAULT_LIMIT_BYTES, Journal
-from hitrate.record.keeper import Keeper
 from hitrate.record.no_content import ContentHasher, WithoutContent
-from hitrate.record.places import journal_folder
 from hitrate.record.prometheus import Counters, Gauges
-from hitrate.record.told_store import ToldStore
 
 MAX_BODY_KEPT = 32 << 20
 """Bytes of a request or an answer."""
@@ -46,7 +41,8 @@ _GATHER_S = 0.1
 _TRY_AGAIN_S = 2.0
 _AT_EXIT_S = 5.0
 
-Listener = Callable[[Call], None]
+_FORK_WAITS_S = 2.0
+"""For the store to be out of use, which takes milliseconds unless another process holds it."""
 
 
 class RecordingState(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,10 +68,9 @@ class Recording:
         name: str | None = None,
         max_body_kept: int = MAX_BODY_KEPT,
         limit_bytes: int = DEFAULT_LIMIT_BYTES,
-        listeners: Callable[[], tuple[Any, ...]] = tuple,
+        listeners: Callable[[], Sequence[Listener]] = tuple,
     ) -> None:
-        """`listeners` makes, in the thread that keeps, what each stored call is given to: objects with `add(call)` and
-        `close()`."""
+        """`listeners` makes, in the thread that keeps, what each stored call is told to."""
         self.max_body_kept = max_body_kept
         self.store_path = Path(store) if store is not None else default_path()
         self._content = content
@@ -96,11 +91,12 @@ class Recording:
         self._run: str | None = None
         self._journal: Journal | None = None
         self._sink: Sink | None = None
+        self._intake: Intake | None = None
         self._thread: threading.Thread | None = None
         self._waiting: list[Exchange] = []
         self._waiting_bytes = 0
         self._recorded = self._missed = self._taken = 0
-        self._failed: str | None = None
+        self._failed: str | None = _unusable
         """Why nothing more is recorded."""
         self._trouble: str | None = None
 
@@ -202,46 +198,44 @@ class Recording:
     def _keep(self, upstream: str) -> None:
         """The thread. Whatever goes wrong ends the recording, not the program."""
         try:
-            with ToldStore.open(self.store_path) as store:
-                assert isinstance(store, ToldStore)
-                keeper = self._begin(store, upstream)
-                listeners = (self._counters, *self._make_listeners())
-                store.listeners = tuple(one.add for one in listeners)
-                try:
-                    self._take_in(keeper)
-                finally:
-                    for one in listeners[1:]:
-                        one.close()
+            listeners = self._make_listeners()
+            try:
+                self._take_in(self._begin(upstream, listeners))
+            finally:
+                with STORE_IN_USE:
+                    self.let_go()
+                for one in listeners:
+                    one.close()
         except HitrateError as error:
             self._fail(error.message)
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}")
 
-    def _begin(self, store: Store, upstream: str) -> Keeper:
-        started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    def _begin(self, upstream: str, listeners: Sequence[Listener]) -> Intake:
         content: Content = "kept" if self._content else "hashed"
-        run = store.begin_run(RECORDING, self._name or upstream, None, _command(), started_at, content=content)
-        path = Path(store.path).absolute()
-        journal = Journal(journal_folder(path, run), self._limit_bytes)
-        sink: Sink = journal if self._content else WithoutContent(journal, ContentHasher(content_key(path)))
-        keeper = Keeper(journal.folder, store, run)
+        run, folder = begin_run(self.store_path, self._name or upstream, _command(), content)
+        journal = Journal(folder, self._limit_bytes)
+        sink: Sink = journal
+        if not self._content:
+            sink = WithoutContent(journal, ContentHasher(content_key(self.store_path.absolute())))
+        intake = Intake(self.store_path, run, folder, (self._counters.add, *(one.add for one in listeners)))
         with self._guard:
             self._recorded -= sum(not sink.record(exchange) for exchange in self._waiting)
             self._waiting.clear()
-            self._journal, self._sink = journal, sink
+            self._journal, self._sink, self._intake = journal, sink, intake
         with self._seen:
             self._run = run
             self._seen.notify_all()
-        return keeper
+        return intake
 
-    def _take_in(self, keeper: Keeper) -> None:
+    def _take_in(self, intake: Intake) -> None:
         assert self._journal is not None
         while not self.closed:
             self._wake.wait()
             self._wake.clear()
             pause_s = _GATHER_S
             try:
-                self._took(keeper.drain())
+                self._took(intake.drain())
             except StoreUnavailable:  # what is recorded waits in the journal
                 pause_s = _TRY_AGAIN_S
                 self._wake.set()
@@ -250,8 +244,7 @@ class Recording:
                 raise
             self._closing.wait(pause_s)
         self._journal.close()
-        self._took(keeper.drain())
-        keeper.finish()
+        self._took(intake.finish())
 
     def _took(self, exchanges: int) -> None:
         with self._seen:
@@ -267,9 +260,13 @@ class Recording:
             self._seen.notify_all()
         self.complain(trouble)
 
+    def let_go(self) -> None:
+        """Before a fork, with `STORE_IN_USE` held."""
+        if self._intake is not None:
+            self._intake.let_go()
+
     def forked(self) -> None:
-        """In the child: what was inherited is the parent's. The store's connection is left as it is, since to close it
-        would touch the parent's file; the thread that had it is not in this process."""
+        """In the child: the journal is the parent's."""
         if self._journal is not None:
             self._journal.leave_to_parent()
         was_closed = self.closed
@@ -285,7 +282,10 @@ _OPEN_GUARD = threading.Lock()
 
 def opened(recording: Recording) -> Recording:
     """Makes it the one that clients record into which are bound to none; StoreUnavailable where it cannot begin."""
-    Store.open(recording.store_path).close()
+    if _unusable is not None:
+        raise HitrateError(_unusable)
+    with STORE_IN_USE:
+        Store.open(recording.store_path).close()
     with _OPEN_GUARD:
         _OPEN.append(recording)
     return recording
@@ -319,13 +319,35 @@ def _close_when_worker_ends() -> None:
         processes.Finalize(None, _close_all, exitpriority=100)
 
 
-def _after_fork() -> None:
-    global _OPEN_GUARD
+_store_held_for_fork = False
+_unusable: str | None = None
+"""Why nothing can be recorded in this process."""
+
+
+def _before_fork() -> None:
+    global _store_held_for_fork
+    _store_held_for_fork = STORE_IN_USE.acquire(timeout=_FORK_WAITS_S)
+    if _store_held_for_fork:
+        for recording in list(_RECORDINGS):
+            recording.let_go()
+
+
+def _after_fork_in_parent() -> None:
+    if _store_held_for_fork:
+        STORE_IN_USE.release()
+
+
+def _after_fork_in_child() -> None:
+    global _OPEN_GUARD, _unusable
     _OPEN_GUARD = threading.Lock()
+    if _store_held_for_fork:
+        STORE_IN_USE.release()
+    else:
+        _unusable = "this process was forked off while the store was in use"
     for recording in list(_RECORDINGS):
         recording.forked()
 
 
 atexit.register(_close_all)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
