@@ -165,14 +165,14 @@ def _command(command: click.Command, path: str, parent: click.Context, shared: d
     options = [
         parameter for parameter in command.params if isinstance(parameter, click.Option) and not parameter.hidden
     ]
-    flags = {option.opts[0] for option in options}
+    flags = {_spelling(option) for option in options}
     links = []
     for title, (_, members) in shared.items():
-        names = {member.opts[0] for member in members}
+        names = set(map(_spelling, members))
         if names <= flags:
             flags -= names
             links.append(f"[{title.lower()}](#{title.lower().replace(' ', '-')})")
-    own = [option for option in options if option.opts[0] in flags]
+    own = [option for option in options if _spelling(option) in flags]
     if own:
         yield _options(own, context)
     if links:
@@ -188,6 +188,11 @@ def _help_text(command: click.Command) -> str:
         else:
             parts.append(" ".join(block.split()))
     return "\n\n".join(parts)
+
+
+def _spelling(option: click.Option) -> tuple[str, ...]:
+    """What tells an option from another one of that name that takes something else."""
+    return (option.opts[0], *option.secondary_opts, option.metavar or "")
 
 
 def _options(options: Iterable[click.Option], context: click.Context) -> str:
