@@ -20,6 +20,7 @@ from hitrate.core.records import Records
 from hitrate.core.simulation_results import Curve, SimulatedPoint, SimulateResult
 from hitrate.core.trace import Chunk, Trace
 from hitrate.errors import UsageError
+from hitrate.sim.capacity.chained import Chains
 from hitrate.sim.capacity.curve import LruCurve
 from hitrate.sim.capacity.definitions import DEFINITIONS, Definition, Tally
 from hitrate.sim.capacity.interface import BlockCache
@@ -92,13 +93,14 @@ def simulate(opened: Callable[[], Trace], wanted: Wanted) -> SimulateResult:
         trace = Regrouped(trace, int(wanted.block_size or own_tokens))
     replays = list(_replays(trace, wanted, first))
     curve = _CurveReplay(trace, wanted, first) if wanted.curve else None
-    sums = _Sums()
+    sums, chains = _Sums(), Chains()
     for chunk in _whole(trace) if any(one.rule.whole_trace for one in replays) else trace.chunks():
         sums.add(chunk)
+        chained = chunk if trace.facts.ordered else chains.of(chunk)
         for replay in replays:
-            replay.add(chunk)
+            replay.add(chained if replay.definition.consecutive else chunk)
         if curve is not None:
-            curve.add(chunk)
+            curve.add(chained)
     notes = list(_notes(trace, replays, own_tokens, wanted))
     return _result(trace, wanted, [replay.point() for replay in replays], curve, sums, notes)
 
@@ -135,7 +137,7 @@ class _Replay:
         self, rule: BlockRule, definition: Definition, at: Setting, cache: BlockCache, wanted: Wanted, first: int
     ) -> None:
         self.rule = rule
-        self._definition = definition
+        self.definition = definition
         self._at = at
         self._cache = cache
         self._wanted = wanted
@@ -152,7 +154,7 @@ class _Replay:
     def point(self) -> SimulatedPoint:
         tally = self._tally
         point = _point(
-            self._definition, self.rule.name, self._at, self._wanted, (tally.hits, tally.whole), self._prompts
+            self.definition, self.rule.name, self._at, self._wanted, (tally.hits, tally.whole), self._prompts
         )
         return replace(point, never_fit=getattr(self._cache, "never_fit", None))
 
@@ -206,7 +208,7 @@ def _replays(trace: Trace, wanted: Wanted, first: int) -> Iterator[_Replay]:
                 "leaf-lru, fifo, block-lru, block-lfu or optimal"
             )
         for definition, capacity in product(_definitions(trace, rule, wanted), capacities):
-            at = Setting(capacity, facts.block_tokens, ttl_s, anywhere=not definition.consecutive)
+            at = Setting(capacity, facts.block_tokens, ttl_s)
             yield _Replay(rule, definition, at, rule.make(at), wanted, first)
 
 
@@ -217,9 +219,10 @@ def _blocks(gib: float, block_tokens: int, memory: KvMemory | None) -> int:
 
 
 def _definitions(trace: Trace, rule: BlockRule, wanted: Wanted) -> list[Definition]:
-    """Those asked for; else the first that the rule can count and that applies to the trace."""
+    """Those asked for; else tokens, or what comes nearest of what the rule can count of the trace."""
     if not wanted.definitions:
-        return [next(one for one in DEFINITIONS.values() if _why_not(trace, rule, one) is None)]
+        names = ("tokens", "any-block") if trace.facts.ordered else ("even-tokens", "any-block-tokens")
+        return [DEFINITIONS[name] for name in names if _why_not(trace, rule, DEFINITIONS[name]) is None]
     found = []
     for name in wanted.definitions:
         if name not in DEFINITIONS:
@@ -243,7 +246,7 @@ def _why_not(trace: Trace, rule: BlockRule | None, definition: Definition) -> st
     if not definition.consecutive and not rule.anywhere:
         return (
             f"definition {definition.name} counts blocks behind a miss, which rule {rule.name} never serves; use "
-            "block-lru, block-lfu or fifo"
+            "block-lru, block-lfu or fifo-in-turn"
         )
     return None
 
@@ -308,6 +311,8 @@ def _notes(trace: Trace, replays: Iterable[_Replay], own_tokens: int, wanted: Wa
         yield f"blocks of {own_tokens} tokens regrouped to {facts.block_tokens}"
     if not facts.has_partial_blocks and facts.ordered:
         yield f"only full blocks of {facts.block_tokens} tokens are known; what is behind the last one counts as missed"
+    if not facts.ordered:
+        yield "parts of prompts are taken for blocks: each by its text, as a leading block by all in front of it too"
     rules = {replay.rule.name: replay.rule for replay in replays}
     for rule in rules.values():
         if note := step_note(rule, facts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -61,12 +62,15 @@ class StoredRun:
         return self._count.records()
 
 
-def open_source(name: str, format: str | None) -> Log | StoredRun:
-    """A file where there is one of that name, else a run. UsageError where there is neither, or the file is no log."""
+def open_source(name: str, format: str | None, *, stream: BinaryIO | None = None) -> Log | StoredRun:
+    """A file where there is one of that name, else a run. UsageError where there is neither, or the file is no log.
+
+    `stream` is what the file holds, where it was opened already.
+    """
     if format == STORED:
         return StoredRun(name)
     if name == STANDARD_INPUT or Path(name).exists():
-        return open_log(name, read_reply, format)
+        return open_log(name, read_reply, format, stream=stream)
     if format is not None:
         reader_named(format)
     try:

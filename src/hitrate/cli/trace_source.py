@@ -9,9 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, cast
 
+from hitrate.cli.reading import open_source
+from hitrate.cli.trace_tokens import PromptTokens
 from hitrate.core.trace import Trace
-from hitrate.errors import UsageError
 from hitrate.logs.opened import STANDARD_INPUT
+from hitrate.logs.traces.from_log import LogTrace
 from hitrate.logs.traces.sniff import TRACE_READERS, open_trace
 
 _LOG_BLOCK_TOKENS = 16
@@ -47,7 +49,9 @@ class TraceSource:
             found = open_trace(self._name, self._format, block_tokens=self._block_tokens, stream=self._stream())
             if found is not None:
                 return found
-        raise UsageError(f"{self._name}: the format of this trace is not recognised")
+        log = open_source(self._name, self._format, stream=self._stream())
+        tokens = PromptTokens(log)
+        return LogTrace(log, tokens, tokens.basis, self._block_tokens or _LOG_BLOCK_TOKENS)
 
     def _stream(self) -> BinaryIO | None:
         """What was kept of standard input, from its start, to be closed by who reads it."""

@@ -19,6 +19,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from hitrate.core.model import Call
+from hitrate.logs.traces.chained import block_names
 
 BLOCK_TOKENS = 512
 
@@ -99,7 +100,9 @@ def _row(
         written.reported_tokens += usage.prompt_tokens
         written.counted_tokens += len(tokens)
     written.without_output += usage.output_tokens is None
-    ids = array("Q", _blocks(tokens, block_tokens, _root(call, salt), numbers))
+    ids = array(
+        "Q", (numbers.setdefault(name, len(numbers)) for name in block_names(tokens, block_tokens, _root(call, salt)))
+    )
     written.blocks += len(ids)
     return _Row(call.timing.at, len(tokens), usage.output_tokens, ids)
 
@@ -108,11 +111,3 @@ def _root(call: Call, salt: bytes) -> bytes:
     """Prompts of different models, or at different places, share nothing."""
     place = json.dumps([call.target, call.model or ""]).encode()
     return blake2b(place, key=salt[:64], digest_size=16).digest()
-
-
-def _blocks(tokens: Sequence[int], block_tokens: int, before: bytes, numbers: dict[bytes, int]) -> list[int]:
-    found = []
-    for start in range(0, len(tokens), block_tokens):
-        before = blake2b(array("q", tokens[start : start + block_tokens]).tobytes() + before, digest_size=16).digest()
-        found.append(numbers.setdefault(before, len(numbers)))
-    return found

@@ -8,10 +8,23 @@ from typing import BinaryIO
 from hitrate.core.trace import Trace
 from hitrate.errors import InputFileError, UsageError
 from hitrate.logs.opened import head_of, opened
+from hitrate.logs.refused import reason_against_table
+from hitrate.logs.traces.bailian import Bailian
 from hitrate.logs.traces.interface import TraceReader
+from hitrate.logs.traces.kv_cache_tester import KvCacheTester
+from hitrate.logs.traces.kv_events import KvEvents
 from hitrate.logs.traces.mooncake import Mooncake
+from hitrate.logs.traces.ragpulse import RagPulse
+from hitrate.logs.traces.token_ids import TokenIds
 
-TRACE_READERS: tuple[TraceReader, ...] = (Mooncake(),)
+TRACE_READERS: tuple[TraceReader, ...] = (
+    RagPulse(),
+    Bailian(),
+    Mooncake(),
+    KvCacheTester(),
+    TokenIds(),
+    KvEvents(),
+)
 """The most particular first: each is asked in turn."""
 
 
@@ -31,6 +44,8 @@ def open_trace(
         if not head.strip():
             raise InputFileError(path, "the file is empty, expected a trace")
         reader = chosen or next((one for one in TRACE_READERS if one.matches(head)), None)
+        if reader is None and (reason := reason_against_table(head)):
+            raise InputFileError(path, f"arrivals only: {reason}")
         if reader is not None:
             return reader.open(stream, path, head, block_tokens)
     except BaseException:

@@ -9,11 +9,8 @@ from hitrate.core.trace import Chunk
 
 
 class Fifo:
-    """Counts the leading blocks of a request, or with `anywhere` those behind a miss too."""
-
-    def __init__(self, capacity: int | None, *, anywhere: bool = False) -> None:
+    def __init__(self, capacity: int | None) -> None:
         self.capacity = capacity
-        self._anywhere = anywhere
         self._blocks: set[int] = set()
         self._order: list[int] = []
         self._oldest = 0
@@ -43,11 +40,28 @@ class Fifo:
         return hits
 
     def peek(self, asked: array[int], input_tokens: int, now: float) -> int:
-        if self._anywhere:
-            return sum(map(self._blocks.__contains__, asked))
         return sum(1 for _ in takewhile(self._blocks.__contains__, asked))
 
     def check_integrity(self) -> None:
         assert self.capacity is None or len(self._blocks) <= self.capacity, "more blocks than the capacity"
         assert set(self._order[self._oldest :]) == self._blocks, "the order is not that of the blocks"
         assert len(self._order) - self._oldest == len(self._blocks), "a block is twice in the order"
+
+
+class FifoInTurn:
+    """Counts every block when it is its turn, those behind a miss too, as `block_lru` does in turn."""
+
+    def __init__(self, capacity: int | None) -> None:
+        self.capacity = capacity
+        self._fifo = Fifo(capacity)
+
+    def add(self, chunk: Chunk) -> list[int]:
+        """Per request, its blocks that were there: each served like a request of its own."""
+        ids, serve = chunk.ids, self._fifo.serve
+        return [
+            sum(serve(ids[place : place + 1], 1, 0.0) for place in range(start, end))
+            for start, end in pairwise(chunk.starts)
+        ]
+
+    def check_integrity(self) -> None:
+        self._fifo.check_integrity()

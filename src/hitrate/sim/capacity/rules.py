@@ -10,7 +10,7 @@ from hitrate.core.trace import Replayable
 from hitrate.errors import UsageError
 from hitrate.sim.capacity.block_lfu import BlockLfu
 from hitrate.sim.capacity.block_lru import BlockLru
-from hitrate.sim.capacity.fifo import Fifo
+from hitrate.sim.capacity.fifo import Fifo, FifoInTurn
 from hitrate.sim.capacity.interface import BlockCache
 from hitrate.sim.capacity.leaf_lru import LeafLru
 from hitrate.sim.capacity.optimal import Optimal
@@ -23,8 +23,6 @@ class Setting(NamedTuple):
     capacity: int | None
     block_tokens: int
     ttl_s: float | None = None
-    anywhere: bool = False
-    """Whether blocks behind a miss are to be counted too."""
 
 
 class BlockRule(NamedTuple):
@@ -63,7 +61,13 @@ _OWN = (
     BlockRule(
         "fifo",
         "first in, first out",
-        lambda at: Fifo(at.capacity, anywhere=at.anywhere),
+        lambda at: Fifo(at.capacity),
+    ),
+    BlockRule(
+        "fifo-in-turn",
+        "the same, counting each block when it is its turn, behind a miss too",
+        lambda at: FifoInTurn(at.capacity),
+        leading=False,
         anywhere=True,
     ),
     BlockRule(
@@ -106,6 +110,7 @@ BLOCK_RULES: Mapping[str, BlockRule] = {rule.name: rule for rule in _OWN}
 
 _BEYOND = {
     "slots": "slots hold one sequence each",
+    "checkpoints": "slots hold one sequence each",
     "prompts": "it keeps whole prompts",
     "marked": "it caches where requests carry marks",
     "exact": "it caches where requests carry marks",
