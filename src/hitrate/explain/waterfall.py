@@ -62,13 +62,25 @@ class _Rates(NamedTuple):
 _NO_RATES = _Rates(None, None, None, None)
 
 
-def _two_rates(usage: Usage, price: Price | None) -> _Rates | None:
+class _TwoRates(NamedTuple):
+    """Per token, both known."""
+
+    cached: Amount
+    fresh: Amount
+
+
+def _two_rates(usage: Usage, price: Price | None) -> _TwoRates | None:
     """The rates of a call whose tokens were all billed as cached or as fresh, at prices that are known; else None."""
     prompt, cached = usage.prompt_tokens, usage.cached_tokens
     if price is None or prompt is None or cached is None or usage.written_tokens or not 0 <= cached <= prompt:
         return None
-    rates = _rates(price.for_prompt(prompt) if price.above else price)
-    return None if rates.cached is None or rates.fresh is None else rates
+    return _both_rates(price.for_prompt(prompt) if price.above else price)
+
+
+@lru_cache(maxsize=256)
+def _both_rates(price: Price) -> _TwoRates | None:
+    rates = _rates(price)
+    return None if rates.cached is None or rates.fresh is None else _TwoRates(rates.cached, rates.fresh)
 
 
 def price_labels(labels: Iterable[Labelled], usage: Usage, price: Price | None) -> list[Paid]:
@@ -175,7 +187,7 @@ class _Growing:
     def __init__(self) -> None:
         self.calls = self.unpriced_calls = self.reporting_tokens = self.served_tokens = 0
         self.sums: defaultdict[tuple[str, str | None], _Sum] = defaultdict(_Sum)
-        self.without_cause: dict[tuple[str, _Rates], int] = {}
+        self.without_cause: dict[tuple[str, _TwoRates], int] = {}
         """Tokens by label and rates, which are priced when all are counted."""
 
     def add(self, usage: Usage, paid: Iterable[Paid]) -> None:
@@ -190,7 +202,7 @@ class _Growing:
                 priced = False
         self.unpriced_calls += not priced
 
-    def count(self, usage: Usage, labels: Iterable[Labelled], rates: _Rates) -> None:
+    def count(self, usage: Usage, labels: Iterable[Labelled], rates: _TwoRates) -> None:
         """`add` for a call of `_two_rates` whose labels have no cause."""
         self.calls += 1
         self.reporting_tokens += usage.prompt_tokens or 0

@@ -1,7 +1,7 @@
 """The request bodies of a log, kept outside the memory, so that any earlier one can be read again.
 
-A conversation sends its history each time, so of a body that begins as an earlier one only the rest is kept. What is not
-written takes neither space nor time.
+A conversation sends its history each time, so of a body that begins as an earlier one only the rest is kept: what is
+not written takes neither space nor time.
 """
 
 from __future__ import annotations

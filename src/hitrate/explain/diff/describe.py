@@ -10,6 +10,7 @@ from hitrate.core.spans import compact
 from hitrate.explain.diff.changes import change_of_ids, change_of_lists, change_of_members, change_of_strings
 from hitrate.explain.diff.lists import name_of, shift_of, shuffled, tool_name, tools_change
 from hitrate.explain.diff.spots import Spot
+from hitrate.explain.diff.texts import common_suffix
 from hitrate.explain.diff.units import GROUPS, Request, Unit
 from hitrate.explain.diff.words import Found, sentence
 from hitrate.explain.evidence import Divergence
@@ -55,18 +56,9 @@ def described(spot: Spot, old: Request, new: Request, index: int, common: int) -
 
 
 def _same_end(spot: Spot) -> int:
-    """Found by halving, so that the interpreter compares in C."""
     if spot.form != "string" or spot.offset is None or not (isinstance(spot.was, str) and isinstance(spot.now, str)):
         return 0
-    was, now = spot.was[spot.offset :], spot.now[spot.offset :]
-    low, high = 0, min(len(was), len(now))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if was[len(was) - middle : len(was) - low] == now[len(now) - middle : len(now) - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return common_suffix(spot.was, spot.now, spot.offset)
 
 
 def _change(spot: Spot, old: Request, new: Request, index: int) -> tuple[str, tuple[str, ...], Found]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+_STEP = 16
+
 
 def common_prefix(was: Sequence[Any], now: Sequence[Any]) -> int:
     """Number of leading items that both have."""
     unequal = min(len(was), len(now))
     if was[:unequal] == now[:unequal]:
         return unequal
-    equal = 0
+    equal, step = 0, _STEP
+    while step < unequal and was[equal:step] == now[equal:step]:
+        equal, step = step, 4 * step
+    unequal = min(unequal, step)
     while unequal - equal > 1:
         middle = (equal + unequal) // 2
         if was[equal:middle] == now[equal:middle]:
@@ -22,14 +27,23 @@ def common_prefix(was: Sequence[Any], now: Sequence[Any]) -> int:
 
 
 def common_suffix(was: Sequence[Any], now: Sequence[Any], leave: int = 0) -> int:
-    """Number of trailing items that both have, the first `leave` items of each not counted."""
-    unequal = min(len(was), len(now)) - leave
-    if was[len(was) - unequal :] == now[len(now) - unequal :]:
+    """Number of trailing items that both have, the first `leave` items of each not counted.
+
+    Most differences are short and have much behind them, so the end of one is looked for from its start.
+    """
+    end_was, end_now = len(was), len(now)
+    unequal = min(end_was, end_now) - leave
+    if was[end_was - unequal :] == now[end_now - unequal :]:
         return unequal
-    equal = 0
+    equal, step = 0, _STEP
+    while step < unequal:
+        if was[end_was - unequal + step :] == now[end_now - unequal + step :]:
+            equal, unequal = unequal - step, unequal - step // 4 if step > _STEP else unequal
+            break
+        step *= 4
     while unequal - equal > 1:
         middle = (equal + unequal) // 2
-        if was[len(was) - middle : len(was) - equal] == now[len(now) - middle : len(now) - equal]:
+        if was[end_was - middle : end_was - equal] == now[end_now - middle : end_now - equal]:
             equal = middle
         else:
             unequal = middle
