@@ -20,6 +20,7 @@ from hitrate.core.records import Records
 from hitrate.core.simulation_results import Curve, SimulatedPoint, SimulateResult
 from hitrate.core.trace import Chunk, Trace
 from hitrate.errors import UsageError
+from hitrate.sim.capacity.by_session import SessionTally
 from hitrate.sim.capacity.chained import Chains
 from hitrate.sim.capacity.curve import LruCurve
 from hitrate.sim.capacity.definitions import DEFINITIONS, Definition, Tally
@@ -142,6 +143,7 @@ class _Replay:
         self._cache = cache
         self._wanted = wanted
         self._tally = Tally(definition, at.block_tokens, first)
+        self._sessions = SessionTally(definition, at.block_tokens, first)
         self._prompts = Tally(DEFINITIONS["tokens"], at.block_tokens, first)
 
     def add(self, chunk: Chunk) -> None:
@@ -149,6 +151,7 @@ class _Replay:
             raise UsageError("--ttl needs the time of every request, which this trace does not have")
         served = self._cache.add(chunk)
         self._tally.add(chunk, served)
+        self._sessions.add(chunk, served)
         self._prompts.add(chunk, repeat(0, len(served)))
 
     def point(self) -> SimulatedPoint:
@@ -156,7 +159,7 @@ class _Replay:
         point = _point(
             self.definition, self.rule.name, self._at, self._wanted, (tally.hits, tally.whole), self._prompts
         )
-        return replace(point, never_fit=getattr(self._cache, "never_fit", None))
+        return replace(point, never_fit=getattr(self._cache, "never_fit", None), by_session=self._sessions.spread())
 
 
 def _point(

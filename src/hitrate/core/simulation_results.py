@@ -11,6 +11,18 @@ from hitrate.core.findings import RecordSums
 from hitrate.core.results import SCHEMA_VERSION
 
 
+class SessionSpread(Struct, frozen=True, kw_only=True):
+    """Hit rates of the single sessions, none weighing more than another."""
+
+    sessions: int
+    min: float
+    p25: float
+    median: float
+    p75: float
+    max: float
+    mean: float
+
+
 class SimulatedPoint(Struct, frozen=True, kw_only=True):
     """One cache over the whole trace."""
 
@@ -43,6 +55,8 @@ class SimulatedPoint(Struct, frozen=True, kw_only=True):
     """The definition in words: what is above the line, and what below."""
     never_fit: int | None = None
     """Requests longer than the whole cache, which an engine would refuse; None where the rule takes them."""
+    by_session: SessionSpread | None = None
+    """None where the trace knows of no sessions."""
     share_of_most: float | None = None
     """Of what a cache without a limit serves; known of the points of a curve."""
 

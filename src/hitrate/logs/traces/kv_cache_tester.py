@@ -81,7 +81,7 @@ class _Kept(NamedTuple):
 
 
 def _requests(rows: Rows[_Session], block_tokens: int, path: str) -> Iterator[Request | Skipped | Remark]:
-    """Of all sessions, merged by time. In memory is what each request adds to the one before: every block about once."""
+    """Of all sessions, merged by time. In memory is what a request adds to the one before: every block about once."""
     agents: list[tuple[int, str, list[_Kept]]] = []
     known: dict[bytes, str] = {}
     offset = 0

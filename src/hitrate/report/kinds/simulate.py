@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from hitrate.core.simulation_results import SimulatedPoint, SimulateResult
+from hitrate.core.simulation_results import SessionSpread, SimulatedPoint, SimulateResult
 from hitrate.report.columns import Column, Sheet, count, percent
 from hitrate.report.words import Line, record_lines
 
@@ -27,6 +28,10 @@ def exact_percent(value: float) -> str:
     return f"{100 * value:.2f}"
 
 
+def _of_sessions(name: str, row: SimulatedPoint) -> float | None:
+    return None if row.by_session is None else getattr(row.by_session, name)
+
+
 ROWS = (
     Column(key="rule_set", header="rule"),
     Column(key="capacity_blocks", header="capacity\nblocks", show=count, unknown=unlimited),
@@ -46,7 +51,12 @@ POINTS = (
     Column(key="share_of_most", header="of the\nmost %", show=percent),
 )
 
-RECORDS = tuple(Column(key=name, header=name) for name in SimulatedPoint.__struct_fields__)
+RECORDS = tuple(
+    Column(key=name, header=name) for name in SimulatedPoint.__struct_fields__ if name != "by_session"
+) + tuple(
+    Column(key=f"session_{name}", header=name, get=partial(_of_sessions, name))
+    for name in SessionSpread.__struct_fields__
+)
 
 
 def title(result: SimulateResult) -> str:
@@ -96,6 +106,7 @@ def _lines(result: SimulateResult) -> Iterator[Line]:
     )
     yield from (Line("verdict", knee) for knee in knees(result))
     yield from _definition_lines(result)
+    yield from _session_lines(result)
     for row in result.rows:
         if row.never_fit:
             yield Line(
@@ -105,6 +116,17 @@ def _lines(result: SimulateResult) -> Iterator[Line]:
             )
     yield from (Line("note", note) for note in result.notes)
     yield from record_lines(result.trace, result.records)
+
+
+def _session_lines(result: SimulateResult) -> Iterator[Line]:
+    """Of a single row; JSON and CSV have them all."""
+    if len(result.rows) != 1 or (found := result.rows[0].by_session) is None:
+        return
+    parts = (("lowest", found.min), ("quarter", found.p25), ("median", found.median), ("three quarters", found.p75))
+    text = ", ".join(f"{name} {percent(rate)} %" for name, rate in (*parts, ("highest", found.max)))
+    yield Line(
+        "measurement", f"of {count(found.sessions)} sessions each by itself: {text}, mean {percent(found.mean)} %"
+    )
 
 
 def knees(result: SimulateResult) -> Iterator[str]:

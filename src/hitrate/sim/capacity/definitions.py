@@ -28,6 +28,14 @@ class Definition(NamedTuple):
     full_size: bool = False
     """Whether all blocks but the last of a request have to be of the same size."""
 
+    def served(self, hits: int, input_tokens: int, blocks: int, block_tokens: int) -> float:
+        """What serving so many blocks of a request counts."""
+        if not hits:
+            return 0
+        last = self.last if hits == blocks else self.block
+        of_others = (hits - 1) * self.block(input_tokens, blocks, block_tokens)
+        return of_others + last(input_tokens, blocks, block_tokens)
+
 
 def _tokens(_: int, __: int, block_tokens: int) -> float:
     return block_tokens
@@ -127,7 +135,7 @@ class Tally:
 
     def add(self, chunk: Chunk, served: Iterable[int]) -> None:
         """`served` are leading blocks per request, for a definition that is not consecutive blocks anywhere."""
-        block, last, whole = self.definition.block, self.definition.last, self.definition.whole
+        whole = self.definition.whole
         block_tokens = self._block_tokens
         skipped = min(self._skip, len(chunk.input_tokens))
         self._skip -= skipped
@@ -140,8 +148,7 @@ class Tally:
             self.requests += 1
             self.whole += whole(tokens, blocks, block_tokens)
             if hits:
-                self.hits += (hits - 1) * block(tokens, blocks, block_tokens)
-                self.hits += (last if hits == blocks else block)(tokens, blocks, block_tokens)
+                self.hits += self.definition.served(hits, tokens, blocks, block_tokens)
 
     @property
     def rate(self) -> float | None:
