@@ -96,6 +96,8 @@ class Size(click.ParamType):
 @click.option(
     "--max-store", type=Size(), metavar="SIZE", help="Remove the oldest recorded calls when the store is larger."
 )
+@click.option("--otlp", metavar="URL", help="Send spans and metrics to this OpenTelemetry collector (extra `otel`).")
+@click.option("--otlp-content", is_flag=True, help="With what was said in the spans.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when ready.")
 def proxy(
     upstreams: tuple[str, ...],
@@ -112,6 +114,8 @@ def proxy(
     no_record: bool,
     retention: float | None,
     max_store: int | None,
+    otlp: str | None,
+    otlp_content: bool,
     as_json: bool,
 ) -> None:
     """Carry requests to a model server unchanged, and record what passes.
@@ -147,14 +151,17 @@ def proxy(
     routes = Routes(parsed, token=token, key_upstreams=key_upstreams)
     tls = _tls(ca_file) if any(upstream.address.scheme == "https" for upstream in parsed) else None
     limits = Limits(connect_timeout_s=connect_timeout, idle_timeout_s=idle_timeout, max_body_kept=max_body_kept)
-    if no_record and (store_file or no_content or retention or max_store):
-        raise UsageError("--no-record leaves nothing for --store, --no-content, --retention or --max-store")
+    if no_record and (store_file or no_content or retention or max_store or otlp):
+        raise UsageError("--no-record leaves nothing for --store, --no-content, --retention, --max-store or --otlp")
+    keeper_options = [] if otlp is None else _otlp_options(otlp, otlp_content and not no_content)
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(contextlib.closing(listen(host, port)))
         recorder: Recorder | None = None
         sink: Sink | None = None
         if not no_record:
-            recorder = _recorder(parsed, command_line(sys.argv[1:]), store_file, no_content, retention, max_store)
+            recorder = _recorder(
+                parsed, command_line(sys.argv[1:]), store_file, no_content, retention, max_store, keeper_options
+            )
             stack.callback(recorder.close)
             sink = _without_content(recorder, store_file) if no_content else recorder
         server = Proxy(routes, sink=sink, limits=limits, tls=tls, page=_page_of(recorder))
@@ -170,12 +177,14 @@ def _recorder(
     no_content: bool,
     retention_days: float | None,
     max_bytes: int | None,
+    further: list[str],
 ) -> Recorder:
     """Begins the recording, and starts the process that keeps it and shows the live page. Raises StoreUnavailable."""
     from hitrate.record.sink import open_sink
 
     options = [] if retention_days is None else ["--max-age-s", str(retention_days * 86_400)]
     options += [] if max_bytes is None else ["--max-bytes", str(max_bytes)]
+    options += further
     return open_sink(
         target=", ".join(upstream.given for upstream in upstreams),
         command=command,
@@ -184,6 +193,13 @@ def _recorder(
         keeper=("-m", "hitrate.watch"),
         keeper_options=options,
     )
+
+
+def _otlp_options(url: str, content: bool) -> list[str]:
+    """For the keeper. Raises where it would fail with them."""
+    from hitrate.record.otlp import check_otlp
+
+    return ["--otlp", check_otlp(url), *(["--otlp-content"] if content else [])]
 
 
 def _without_content(recorder: Recorder, store_file: Path | None) -> Sink:

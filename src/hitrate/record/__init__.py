@@ -59,15 +59,27 @@ def recording(
     *,
     content: bool = True,
     name: str | None = None,
+    otlp: str | None = None,
+    otlp_content: bool = False,
 ) -> Recording:
     """Open a recording, for use in a `with` statement or until its `close()`. StoreUnavailable where it cannot begin.
 
     `store` is a file, the usual one where there is none. `content` False keeps keyed hashes and lengths in place of
-    what was said. `name` stands in the list of runs in place of who was called.
+    what was said. `name` stands in the list of runs in place of who was called. `otlp` is the address of a collector
+    that gets OpenTelemetry's spans and metrics as well, with prompts and replies if `otlp_content` says so; it needs
+    the extra `otel`.
     """
     from hitrate.record.in_process import Recording, opened
 
-    return opened(Recording(store, content=content, name=name))
+    if otlp is None:
+        return opened(Recording(store, content=content, name=name))
+    from hitrate.record.otlp import OtlpExport, check_otlp, load
+
+    check_otlp(otlp)
+    load()
+    wanted = content and otlp_content
+    listeners = lambda: (OtlpExport(otlp, content=wanted),)  # noqa: E731
+    return opened(Recording(store, content=content, name=name, listeners=listeners))
 
 
 def metrics() -> str:

@@ -6,17 +6,19 @@ Says it is ready with a line of JSON, `{"run": RUN, "pid": ...}`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from hitrate.core.model import Call
 from hitrate.errors import HitrateError
-from hitrate.logs.store import Store
 from hitrate.record.keeper import Keeper
 from hitrate.record.keeping import Limits, Wakes, keep
 from hitrate.record.places import journal_folder
+from hitrate.record.told_store import ToldStore
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,7 +27,20 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("run")
     options.add_argument("--max-age-s", type=float)
     options.add_argument("--max-bytes", type=int)
+    options.add_argument("--otlp", metavar="URL")
+    options.add_argument("--otlp-content", action="store_true")
     return options
+
+
+def export_of(asked: argparse.Namespace, closing: contextlib.ExitStack) -> tuple[Callable[[Call], None], ...]:
+    """What has to be told of each stored call, for OpenTelemetry; nothing of it is imported unless it is asked for."""
+    if asked.otlp is None:
+        return ()
+    from hitrate.record.otlp import OtlpExport
+
+    export = OtlpExport(asked.otlp, content=asked.otlp_content)
+    closing.callback(export.close)
+    return (export.add,)
 
 
 def stay_in_the_background() -> None:
@@ -43,7 +58,9 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser().parse_args(arguments)
     stay_in_the_background()
     try:
-        with Store.open(asked.store) as store:
+        with ToldStore.open(asked.store) as store, contextlib.ExitStack() as closing:
+            assert isinstance(store, ToldStore)
+            store.listeners = export_of(asked, closing)
             keeper = Keeper(journal_folder(store.path, asked.run), store, asked.run, say)
             print(json.dumps({"run": asked.run, "pid": os.getpid()}), flush=True)
             limits = Limits(max_age_s=asked.max_age_s, max_bytes=asked.max_bytes)

@@ -12,38 +12,27 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from hitrate.core.model import Call
 from hitrate.errors import HitrateError
-from hitrate.logs.recordings import JournalPosition
 from hitrate.logs.store import Store
-from hitrate.record.__main__ import parser, say, stay_in_the_background
+from hitrate.record.__main__ import export_of, parser, say, stay_in_the_background
 from hitrate.record.keeper import Keeper
 from hitrate.record.keeping import Limits, Wakes, keep
 from hitrate.record.places import journal_folder
 from hitrate.record.prometheus import Counters
+from hitrate.record.told_store import ToldStore
 from hitrate.watch.listener import LazyServer
-
-
-class _CountedStore(Store):
-    """Counts the calls that are put into it, for `/metrics`."""
-
-    counters: Counters
-
-    def add_calls(self, run_id: str, calls: Sequence[Call], journal: JournalPosition | None = None) -> None:
-        super().add_calls(run_id, calls, journal)
-        for call in calls:
-            self.counters.add(call)
 
 
 def main(arguments: Sequence[str]) -> int:
     asked = parser().parse_args(arguments)
     stay_in_the_background()
     try:
-        with _CountedStore.open(asked.store) as store, contextlib.ExitStack() as page:
-            assert isinstance(store, _CountedStore)
-            store.counters = Counters()
+        with ToldStore.open(asked.store) as store, contextlib.ExitStack() as page:
+            assert isinstance(store, ToldStore)
+            counters = Counters()
+            store.listeners = (counters.add, *export_of(asked, page))
             keeper = Keeper(journal_folder(store.path, asked.run), store, asked.run, say)
-            port = _open_page(store, asked.run, page)
+            port = _open_page(store, asked.run, counters, page)
             print(json.dumps({"run": asked.run, "pid": os.getpid(), "port": port}), flush=True)
             limits = Limits(max_age_s=asked.max_age_s, max_bytes=asked.max_bytes)
             keep(keeper, store, Wakes(sys.stdin.fileno()), limits=limits, say=say)
@@ -53,13 +42,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _open_page(store: _CountedStore, run_id: str, page: contextlib.ExitStack) -> int | None:
+def _open_page(store: Store, run_id: str, counters: Counters, page: contextlib.ExitStack) -> int | None:
     """The port; None where none can be had: what is recorded matters more than who looks."""
 
     def make_app():  # type: ignore[no-untyped-def]
         from hitrate.watch.recorded import app_of_recording
 
-        return app_of_recording(store, run_id, store.counters, page)
+        return app_of_recording(store, run_id, counters, page)
 
     try:
         listening = socket.create_server(("127.0.0.1", 0))
