@@ -12,6 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -53,6 +54,12 @@ def first_objects(head: bytes) -> list[dict[str, Any]]:
 
     Of a first line that is longer than the head, the members that have begun: empty where they hold an object or array.
     """
+    return list(_first_objects(head))
+
+
+@lru_cache(maxsize=1)
+def _first_objects(head: bytes) -> list[dict[str, Any]]:
+    """Read once for all the formats that ask whether a file is theirs."""
     found = []
     for line in head.removeprefix(_BYTE_ORDER_MARK).splitlines()[:50]:
         try:
@@ -66,6 +73,12 @@ def first_objects(head: bytes) -> list[dict[str, Any]]:
 
 def opening(head: bytes) -> dict[str, Any]:
     """The members of an object that has only begun, as far as its start shows; values but empty {} and [] are None."""
+    return dict(_opening(head))
+
+
+@lru_cache(maxsize=2)
+def _opening(head: bytes) -> dict[str, Any]:
+    """Read once for all the formats that ask whether a file is theirs."""
     found: dict[str, Any] = {}
     depth = 0
     name: bytes | None = None
