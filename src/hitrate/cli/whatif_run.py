@@ -17,7 +17,7 @@ from hitrate.core.wires import RENDERED, wire_named
 from hitrate.errors import UsageError
 from hitrate.explain.rewrites.affinity import Affinity
 from hitrate.explain.rewrites.interface import Rewrite, Sent
-from hitrate.sim.lifetimes import Step, gaps, lifetimes
+from hitrate.sim.lifetimes import Step, gaps, lifetimes, steps_of
 
 AS_SENT = "as sent"
 ALL = "all"
@@ -253,19 +253,14 @@ class _Run:
     def _steps(self) -> Iterator[Step]:
         """Consecutive calls of a conversation, by their reported counts; logs without bodies by their sessions."""
         conversations = {one.position: str(one.conversation) for one in self._log.read}
-        last: dict[str, Call] = {}
+        named = []
         for index, call in enumerate(self._log.calls):
             name = conversations.get(index) if self._log.read else call.session or "#1"
-            prompt = call.usage.prompt_tokens
-            if name is None or prompt is None or call.timing is None or call.usage.accounting_fault:
-                continue
-            before = last.get(name)
-            last[name] = call
-            prefix = 0 if before is None else min(prompt, _left(before.usage))
-            gap = None if before is None or before.timing is None else call.timing.at - before.timing.at
-            quoted = self._quote(call)
-            price = quoted.price.input_usd_per_mtok if isinstance(quoted, Quote) else None
-            yield Step(gap, prefix, prompt - prefix, None if price is None else price / 1e6)
+            if name is not None:
+                quoted = self._quote(call)
+                price = quoted.price.input_usd_per_mtok if isinstance(quoted, Quote) else None
+                named.append((name, call, price))
+        return steps_of(named)
 
     def _note(self, text: str) -> None:
         self._notes.setdefault(text)
@@ -289,17 +284,6 @@ class _Run:
             self._note(f"not replayed, because refused or failed: {self._log.unanswered}")
         if self._log.unread:
             self._note(f"not replayed, because unreadable: {len(self._log.unread)}, the first: {self._log.unread[0]}")
-
-
-def _left(usage: Usage) -> int:
-    """Tokens that a call left in the cache: what it read and wrote, where both are reported, else its prompt."""
-    if (
-        usage.cached_tokens is not None
-        and usage.written_tokens is not None
-        and usage.written_tokens + usage.cached_tokens
-    ):
-        return usage.cached_tokens + usage.written_tokens
-    return usage.prompt_tokens or 0
 
 
 def _routes(fixes: Sequence[Fix]) -> bool:

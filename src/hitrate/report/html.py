@@ -18,7 +18,7 @@ from hitrate.report import kinds, pages
 from hitrate.report.columns import Sheet
 from hitrate.report.escape import escape_line
 from hitrate.report.kinds import Value
-from hitrate.report.pages.parts import Figure, Headline
+from hitrate.report.pages.parts import Chapter, Figure, Headline
 from hitrate.report.words import Line, Passage
 
 
@@ -45,6 +45,8 @@ class Block(Struct, frozen=True, kw_only=True):
     sheets: tuple[Sheet, ...] = ()
     facts: tuple[Line, ...] = ()
     heading: str = ""
+    points: tuple[tuple[str, str], ...] = ()
+    is_chapter: bool = False
 
 
 def render(
@@ -57,12 +59,13 @@ def render(
 ) -> None:
     """Write the page. UsageError for a value that has no page of its own (a list of runs or models)."""
     leads = {section.result: section for section in sections if section.result is not None}
-    blocks = [_block(result, number, leads.get(number)) for number, result in enumerate(results)]
+    blocks = [block for number, result in enumerate(results) for block in _blocks(result, number, leads.get(number))]
     page = _environment().get_template("page.html.j2")
     document = page.render(
         title=title or _title(results),
         intro=intro,
         headline=headline(results),
+        tiles=pages.tiles(results[0]) if len(results) == 1 else (),
         blocks=blocks,
         sections=[section for section in sections if section.result is None],
         version=__version__,
@@ -72,6 +75,8 @@ def render(
 
 
 def _title(results: Sequence[Value]) -> str:
+    if len(results) == 1 and (given := getattr(results[0], "title", None)):
+        return str(given)
     subjects = [pages.of(result).subject(result) for result in results]
     what = " and ".join(dict.fromkeys(kind for kind, _ in subjects))
     of = " and ".join(dict.fromkeys(name for _, names in subjects for name in names))
@@ -84,6 +89,24 @@ def headline(results: Sequence[Value]) -> Headline | None:
         if found := pages.of(result).headline(result):
             return found
     return None
+
+
+def _blocks(result: Value, number: int, lead: Section | None) -> list[Block]:
+    found = pages.chapters(result, f"figure-{number}")
+    return [_of_chapter(chapter) for chapter in found] or [_block(result, number, lead)]
+
+
+def _of_chapter(chapter: Chapter) -> Block:
+    return Block(
+        title=chapter.title,
+        points=chapter.points,
+        text=chapter.text,
+        passages=chapter.passages,
+        figures=chapter.figures,
+        sheets=chapter.sheets,
+        facts=chapter.facts,
+        is_chapter=True,
+    )
 
 
 def _block(result: Value, number: int, lead: Section | None) -> Block:

@@ -168,7 +168,7 @@ def hit_rate_plot(series: Sequence[TurnSeries], width: float) -> Drawing:
         for point in one.points:
             _run_mark(drawing, x_of(point.turn), y_of(point.rate), number, size=min(1.0, pitch / 22))
     ends = [y_of(one.points[-1].rate) for one in series]
-    for number, (one, y) in enumerate(zip(series, _label_heights(ends, bottom, narrow=narrow), strict=True)):
+    for number, (one, y) in enumerate(zip(series, label_heights(ends, bottom, narrow=narrow), strict=True)):
         x = left + (18 if narrow else box[2] + 10)
         if narrow:
             _run_mark(drawing, left + 4, y - 4, number)
@@ -250,7 +250,7 @@ def _token_labels(
         entries.append(("notch", "expected by the rule", last.expected_cached_tokens or 0))
     x = left if narrow else left + width + 10
     wanted = [y_of(tokens) for _, _, tokens in entries]
-    for (kind, words, _), y in zip(entries, _label_heights(wanted, top + height, narrow=narrow), strict=True):
+    for (kind, words, _), y in zip(entries, label_heights(wanted, top + height, narrow=narrow), strict=True):
         if kind == "notch":
             drawing.line(x, y - 4, x + 14, y - 4, "notch")
         else:
@@ -274,7 +274,7 @@ def axis_room(scale: Sequence[float]) -> float:
     return 14.0 + 7.6 * max(4, *(len(f"{value:,.10g}") for value in scale))
 
 
-def _label_heights(wanted: Sequence[float], bottom: float, *, narrow: bool) -> list[float]:
+def label_heights(wanted: Sequence[float], bottom: float, *, narrow: bool) -> list[float]:
     """Base lines of labels: as near to the wanted heights as they go without touching, or a list below the plot."""
     if narrow:
         return [bottom + 48 + _LINE * number for number in range(len(wanted))]

@@ -8,11 +8,12 @@ minutes are nearly over; it is given up when the pings have cost as much as writ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import NamedTuple
 
 from hitrate.caches.marked import FIVE_MINUTES_S, ONE_HOUR_S
+from hitrate.core.model import Call, Usage
 from hitrate.core.whatif_results import Gaps, Lifetime
 
 READ_X = 0.1
@@ -31,6 +32,32 @@ class Step(NamedTuple):
     prefix_tokens: int
     new_tokens: int
     usd_per_token: float | None = None
+
+
+def steps_of(calls: Iterable[tuple[str, Call, float | None]]) -> Iterator[Step]:
+    """From (conversation, call, input price in USD per million tokens), in the order sent, by their reported counts.
+    Calls without a prompt count or a time are left out."""
+    last: dict[str, Call] = {}
+    for conversation, call, price in calls:
+        prompt = call.usage.prompt_tokens
+        if prompt is None or call.timing is None or call.usage.accounting_fault:
+            continue
+        before = last.get(conversation)
+        last[conversation] = call
+        prefix = 0 if before is None else min(prompt, _left(before.usage))
+        gap = None if before is None or before.timing is None else call.timing.at - before.timing.at
+        yield Step(gap, prefix, prompt - prefix, None if price is None else price / 1e6)
+
+
+def _left(usage: Usage) -> int:
+    """Tokens that a call left in the cache: what it read and wrote, where both are reported, else its prompt."""
+    if (
+        usage.cached_tokens is not None
+        and usage.written_tokens is not None
+        and usage.written_tokens + usage.cached_tokens
+    ):
+        return usage.cached_tokens + usage.written_tokens
+    return usage.prompt_tokens or 0
 
 
 def gaps(steps: Iterable[Step]) -> Gaps | None:

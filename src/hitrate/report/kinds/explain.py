@@ -224,13 +224,14 @@ FINDINGS = (
 def sheets(report: ExplainReport) -> list[Sheet]:
     made = []
     if report.waterfall.prompt_tokens:
-        made = [Sheet(title="where the prompt tokens went", columns=WATERFALL, rows=_stretches(report.waterfall))]
+        made = [Sheet(title="where the prompt tokens went", columns=WATERFALL, rows=stretches(report.waterfall))]
     if len(report.by_session) > 1:
         made.append(_session_sheet(report.by_session))
     return made
 
 
-def _stretches(waterfall: Waterfall) -> tuple[_Stretch, ...]:
+def stretches(waterfall: Waterfall) -> tuple[_Stretch, ...]:
+    """Rows of `WATERFALL`, with the sum below."""
     rows = [
         _Stretch(one.label, one.cause, one.tokens, one.share, one.usd, one.label == "served")
         for one in waterfall.labels

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 from hitrate.errors import UsageError
 from hitrate.report.kinds import Value
-from hitrate.report.pages.parts import Figure, Headline
+from hitrate.report.pages.parts import Chapter, Figure, Headline, Tile
 
 
 class Page(Protocol):
@@ -40,3 +40,15 @@ def of(value: Value) -> Page:
     if value.kind not in {module.name for module in iter_modules(__path__)}:
         raise UsageError("this list has no HTML page: use --json, --csv or --markdown")
     return cast(Page, import_module(f"{__name__}.{value.kind}"))
+
+
+def tiles(value: Value) -> tuple[Tile, ...]:
+    """Where a page has `tiles(value)`, the figures below its headline."""
+    found: tuple[Tile, ...] = getattr(of(value), "tiles", lambda _: ())(value)
+    return found
+
+
+def chapters(value: Value, identity: str) -> tuple[Chapter, ...]:
+    """Where a page has `chapters(value, identity)`, the sections that stand in the place of its one."""
+    found: tuple[Chapter, ...] = getattr(of(value), "chapters", lambda *_: ())(value, identity)
+    return found
