@@ -11,8 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from http import HTTPStatus
-from itertools import accumulate, islice, takewhile
-from operator import itemgetter
+from itertools import accumulate, count, islice, takewhile
+from operator import add, itemgetter
 from typing import Any
 
 import msgspec
@@ -39,24 +39,30 @@ class Outcome(msgspec.Struct, frozen=True):
     error: str | None
     body: bytes = b""
     """Without its content coding."""
-    moments: Callable[[], Iterator[tuple[int, int]]] = lambda: iter(())
-    """The stamp and the number of the read that each event of a stream came whole with, in order. They are looked up
-    when asked for: the first token's is all that is needed, and it stands near the start."""
+    reads: Reads = ()
+    """That `body` came with."""
+    ends: Callable[[], Iterator[int]] = lambda: iter(())
+    """Where in `body` each event of a stream is whole, in order. They are looked up when asked for: the first token's
+    is all that is needed, and it stands near the start."""
 
     def first_token(self) -> tuple[int, int] | None:
         """The stamp of the event with the first generated token, and the token events in the read it came with."""
         first = self.reading.first_token
         if first is None:
             return None
-        moments = islice(self.moments(), first, None)
-        stamp_ns, read = next(moments)
-        last = first + sum(1 for _ in takewhile(lambda moment: moment[1] == read, moments))
+        ends = islice(self.ends(), first, None)
+        read_end, stamp_ns = self._read_of(next(ends))
+        last = first + len(list(takewhile(read_end.__ge__, ends)))
         return stamp_ns, bisect_right(self.reading.token_events, last)
 
     def first_content_ns(self) -> int | None:
         """The stamp of the event with the first visible text."""
         index = self.reading.first_content
-        return None if index is None else next(islice(self.moments(), index, None))[0]
+        return None if index is None else self._read_of(next(islice(self.ends(), index, None)))[1]
+
+    def _read_of(self, end: int) -> tuple[int, int]:
+        """The read that brought the byte in front of `end`."""
+        return self.reads[bisect_left(self.reads, end, key=itemgetter(0))]
 
 
 def read_answer(
@@ -84,12 +90,12 @@ def read_answer(
         events = aws_eventstream.split_events(_slices(body, reads))
         if dialect.framing != "aws-eventstream":
             events = [one._replace(data=aws_eventstream.invoked_chunk(one.data)) for one in events]
-        return _stream(dialect, events, fault, body, lambda: ((one.stamp_ns, one.read) for one in events))
+        return _stream(dialect, events, fault, body, reads, lambda: (reads[one.read][0] for one in events))
     if is_sse or _is_called_events(headers, body):
         events = split_events([(0, 0, body)])
-        return _stream(dialect, events, fault, body, lambda: _moments(events, body, reads, (b"data: ", b"data:")))
+        return _stream(dialect, events, fault, body, reads, lambda: _ends_of_events(events, body, reads))
     if body.lstrip()[:1] == b"[" and (elements := _elements(body)):  # Gemini's streams, where no SSE was asked for
-        return _stream(dialect, elements, fault, body, lambda: _moments(elements, body, reads, (b"",)))
+        return _stream(dialect, elements, fault, body, reads, lambda: _ends(elements, body, reads, (b"",)))
     reading = dialect.read_body(body)
     return Outcome(reading, fault or _reading_error(reading), body)
 
@@ -99,10 +105,11 @@ def _stream(
     events: Sequence[StreamEvent],
     fault: str | None,
     body: bytes,
-    moments: Callable[[], Iterator[tuple[int, int]]],
+    reads: Reads,
+    ends: Callable[[], Iterator[int]],
 ) -> Outcome:
     reading = dialect.read_stream(events)
-    return Outcome(reading, fault or _reading_error(reading), body, moments)
+    return Outcome(reading, fault or _reading_error(reading), body, reads, ends)
 
 
 def joined(slices: Sequence[Slice]) -> tuple[bytes, Reads]:
@@ -125,20 +132,24 @@ def _elements(body: bytes) -> list[StreamEvent]:
     return []
 
 
-def _moments(
-    events: Sequence[StreamEvent], body: bytes, reads: Reads, marks: tuple[bytes, ...]
-) -> Iterator[tuple[int, int]]:
-    """An event came with the read that held the last byte of its data. One of `marks` stands in front of it."""
+def _ends_of_events(events: Sequence[StreamEvent], body: bytes, reads: Reads) -> Iterator[int]:
+    data = [event.data for event in events]
+    if body == b"data: %b\n\n" % b"\n\ndata: ".join(data):  # as most servers write, and nothing has to be searched for
+        return map(add, accumulate(map(len, data)), count(len(b"data: "), len(b"\n\ndata: ")))
+    return _ends(events, body, reads, (b"data: ", b"data:"))
+
+
+def _ends(events: Sequence[StreamEvent], body: bytes, reads: Reads, marks: tuple[bytes, ...]) -> Iterator[int]:
+    """Behind the last byte of each event's data, which one of `marks` stands in front of."""
     position = 0
     for index, event in enumerate(events):
         start = body.find(event.data, position)
         if start < 0 or not body.endswith(marks, position, start):
             # It is joined from several lines, or is none: let each be told while they are split.
-            yield from ((one.stamp_ns, one.read) for one in split_events(_slices(body, reads))[index:])
+            yield from (reads[one.read][0] for one in split_events(_slices(body, reads))[index:])
             return
         position = start + len(event.data)
-        read = bisect_left(reads, position, key=itemgetter(0))
-        yield reads[read][1], read
+        yield position
 
 
 def refusal_text(status: int, headers: Mapping[str, str], body: bytes) -> str:
