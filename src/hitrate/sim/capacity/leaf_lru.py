@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict, deque
+from functools import partial
 from itertools import pairwise, takewhile
 from math import inf
 from typing import TypeVar
@@ -47,11 +48,16 @@ class LeafLru:
         return hits
 
     def peek(self, asked: array[int], input_tokens: int, now: float) -> int:
-        recent = self._recent
-        if self._ttl_s is None:
-            return sum(1 for _ in takewhile(recent.__contains__, asked))
-        since = now - self._ttl_s
-        return sum(1 for _ in takewhile(lambda block: recent.get(block, -inf) >= since, asked))
+        held = self._recent.__contains__ if self._ttl_s is None else partial(self._used_since, now - self._ttl_s)
+        hits = 0
+        for block in asked:
+            if not held(block):
+                break
+            hits += 1
+        return hits
+
+    def _used_since(self, since: float, block: int) -> bool:
+        return self._recent.get(block, -inf) >= since
 
     def check_integrity(self) -> None:
         assert self.capacity is None or len(self._recent) <= self.capacity, "more blocks than the capacity"

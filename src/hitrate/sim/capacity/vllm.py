@@ -79,7 +79,11 @@ class VllmBlocks:
         held = self._holds if self._copies else self._free.__contains__
         if self._ttl_s is not None:
             held = partial(self._used_since, now - self._ttl_s)
-        hits = sum(1 for _ in takewhile(held, islice(asked, max(0, input_tokens - 1) // self._block_tokens)))
+        hits = 0
+        for block in asked[: max(0, input_tokens - 1) // self._block_tokens]:
+            if not held(block):
+                break
+            hits += 1
         return hits if hits >= self._minimum_blocks else 0
 
     def _used_since(self, since: float, block: int) -> bool:
@@ -108,8 +112,7 @@ class VllmBlocks:
 
     def _free_in_reverse(self, computed: list[int], now: float) -> None:
         """The last block of a prompt is the first to be evicted of it."""
-        again = [block for block in computed if self._holds(block)]
-        if not again:
+        if not self._copies and self._free.keys().isdisjoint(computed):
             self._free.update(dict.fromkeys(reversed(computed), now))
             return
         for block in reversed(computed):
