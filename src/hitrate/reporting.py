@@ -254,7 +254,7 @@ class _Case:
         if span is None:
             return None, "the calls have no times"
         if span.calls < self._cost.calls:
-            return None, f"{self._cost.calls - span.calls:,} calls have no time"
+            return None, f"only {span.calls:,} of {self._cost.calls:,} calls have a time"
         strength = case.strength_of(span.seconds)
         if strength is None:
             return None, "a log of less than a day does not say how often such hours come in a month"

@@ -46,15 +46,15 @@ OUTCOMES = (
 )
 
 
-def _with_fix(key: str, name: str, header: str, show: Callable[[Any], str], drop_order: int = 0) -> Column:
-    """A figure of the log with one fix."""
+def _with_fix(key: str, name: str, header: str, show: Callable[[Any], str], part: str = "estimated") -> Column:
+    """A figure of the log with one fix. Estimates are the first to leave a narrow screen, but for what is saved."""
     return Column(
         key=key,
         header=header,
         show=show,
-        get=lambda fix: getattr(fix.estimated, name),
+        get=lambda fix: getattr(getattr(fix, part), name, None),
         predicted=True,
-        drop_order=drop_order,
+        drop_order=1 if key.endswith("after") else 0,
     )
 
 
@@ -65,8 +65,13 @@ FIXES = (
     Column(key="calls", header="calls\nn", show=count, drop_order=3),
     _with_fix("lost_tokens", "lost_tokens", "lost\ntokens", count),
     _with_fix("saved_usd", "saved_usd", "saved\n$", words.money),
-    _with_fix("hit_rate_after", "hit_rate", "hit rate\nafter %", percent, drop_order=1),
-    _with_fix("usd_after", "usd", "bill\nafter $", words.money, drop_order=1),
+    _with_fix("hit_rate_after", "hit_rate", "hit rate\nafter %", percent),
+    _with_fix("usd_after", "usd", "bill\nafter $", words.money),
+)
+
+FIXES_PREDICTED = (
+    _with_fix("predicted_hit_rate", "hit_rate", "predicted\nhit rate %", percent, "predicted"),
+    _with_fix("predicted_saved_usd", "saved_usd", "predicted\nsaved $", words.money, "predicted"),
 )
 
 TURNS = (
@@ -162,9 +167,10 @@ def _outcomes(report: BusinessCase) -> Iterator[_Row]:
 def fix_sheets(report: BusinessCase) -> list[Sheet]:
     if not report.fixes:
         return []
-    notes = ("after: with this fix alone; figures behind the line are estimated",)
+    notes = ("after: with this fix alone; figures behind the line are estimated, unless they are called predicted",)
     shown = report.fixes[: words.MOST_FIXES_SHOWN]
-    return [Sheet(title="fixes, in order of money", columns=FIXES, rows=shown, notes=notes)]
+    columns = FIXES if report.prediction is None else (*FIXES, *FIXES_PREDICTED)
+    return [Sheet(title="fixes, in order of money", columns=columns, rows=shown, notes=notes)]
 
 
 def waterfall_sheets(report: BusinessCase) -> list[Sheet]:

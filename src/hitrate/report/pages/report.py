@@ -139,7 +139,8 @@ def _fixes(report: BusinessCase, identity: str) -> Chapter | None:
             ("suspect", "▢", "to be looked into, or the provider's"): any(not bar.is_yours for bar in bars),
         }
         made = (Figure(title=title, plot=plot, key=tuple(sign for sign, there in signs.items() if there)),)
-    title = "What to fix, in order of money" if report.fixes else "Also found"
+    in_order = ", in order of money" if any(fix.estimated.saved_usd for fix in report.fixes) else ""
+    title = f"What to fix{in_order}" if report.fixes else "Also found"
     return Chapter(title=title, figures=made, passages=passages, sheets=tuple(sheets.fix_sheets(report)))
 
 
