@@ -14,10 +14,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from hitrate.caches.block_chain import BlockChainCache
 from hitrate.caches.block_trie import BlockTrieCache
 from hitrate.caches.breakpoints import BreakpointLease, Mark
+from hitrate.caches.checkpoints import CheckpointCache
 from hitrate.caches.exact import ExactCache
 from hitrate.caches.marked import MarkedCache
 from hitrate.caches.oracle import BlockOracle, RadixOracle
 from hitrate.caches.oracle_breakpoints import ExactOracle, MarkedOracle
+from hitrate.caches.oracle_checkpoints import CheckpointOracle
 from hitrate.caches.oracle_slots import SlotOracle
 from hitrate.caches.oracle_trie import TrieOracle
 from hitrate.caches.oracle_units import UnitOracle
@@ -65,6 +67,11 @@ def marks(ttls_s: list[float], most: int) -> st.SearchStrategy[list[tuple[int, f
     return st.lists(st.tuples(st.integers(0, 7), st.sampled_from(ttls_s)), max_size=most)
 
 
+def checkpoint_request(prompt: list[int], drawn: dict[str, Any]) -> dict[str, Any]:
+    """A user message starts at every 2, as a template's own token would say."""
+    return {**drawn, "user_starts": [at for at, token in enumerate(prompt) if token == 2 and at]}
+
+
 PLAIN = Options(st.just({}), lambda prompt, drawn: {})
 OPTIONS = {
     "slots": Options(
@@ -72,6 +79,12 @@ OPTIONS = {
             {}, optional={"id_slot": st.integers(0, 4), "cache_prompt": st.sampled_from([True, False])}
         ),
         lambda prompt, drawn: drawn,
+    ),
+    "checkpoints": Options(
+        st.fixed_dictionaries(
+            {}, optional={"id_slot": st.integers(0, 4), "cache_prompt": st.sampled_from([True, False])}
+        ),
+        checkpoint_request,
     ),
     "marks": Options(marks([4.0, 12.0], 4), marked_request),
     "marks of one lifetime": Options(marks([4.0], 7), marked_request),
@@ -179,6 +192,16 @@ def slots(count: int, context: int | None = None, *, limit: int | None = None, *
     )
 
 
+def checkpoints(
+    count: int, context: int | None = None, *, limit: int | None = None, cells: int = 0, **options: Any
+) -> tuple[Any, Any]:
+    """`cells` of a window, fewer than the server ever makes: so they are used up by few tokens."""
+    names = {"full": "full_window", "step": "checkpoint_min_step", "unified": "kv_unified"}
+    mine = {names.get(name, name): value for name, value in options.items()}
+    model = CheckpointCache(count, context, host_cache_bytes=limit, cells=cells or None, **mine)
+    return model, CheckpointOracle(count, context, limit_bytes=limit, cell_count=cells, **options)
+
+
 MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "blocks of 2, 7 of them": lambda: (BlockChainCache(2, 7), BlockOracle(2, 7)),
     "blocks of 3, 20 of them, 4 s": lambda: (BlockChainCache(3, 20, ttl_s=4), BlockOracle(3, 20, ttl_s=4)),
@@ -214,6 +237,19 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "3 slots share 24 tokens, idle ones stay": lambda: slots(3, 24, limit=30, unified=True, saves_idle=False),
     "3 slots share 24 tokens, no store": lambda: slots(3, 24, limit=0, unified=True, reuse=1),
     "2 slots, similarity off": lambda: slots(2, limit=30, similarity=0.0),
+    "recurrent, 2 slots, checkpoints": lambda: checkpoints(2, micro_batch=2, batch=6, step=2),
+    "recurrent, 1 slot, 2 checkpoints": lambda: checkpoints(1, micro_batch=3, checkpoints=2, step=4),
+    "recurrent, no checkpoints": lambda: checkpoints(2, checkpoints=0),
+    "window of 4, checkpoints": lambda: checkpoints(2, window=4, cells=8, micro_batch=3, step=1),
+    "window of 3, 3 checkpoints, no store": lambda: checkpoints(
+        1, window=3, cells=7, micro_batch=2, checkpoints=3, step=3, limit=0
+    ),
+    "window of 5, 1 checkpoint": lambda: checkpoints(2, window=5, cells=9, micro_batch=4, checkpoints=1, step=0),
+    "window of 3, no checkpoints": lambda: checkpoints(2, window=3, cells=6, micro_batch=2, checkpoints=0),
+    "window of 3 kept full, checkpoints": lambda: checkpoints(2, 60, window=3, cells=60, full=True),
+    "window of 3, checkpoints, one pool": lambda: checkpoints(
+        3, 60, window=3, cells=15, micro_batch=4, step=2, unified=True
+    ),
     "marks, 4 s or 12 s": lambda: (MarkedCache(3, 20, (4, 12)), MarkedOracle(3, 20, (4, 12))),
     "marks, look-back 2": lambda: (MarkedCache(0, 2, (4, 12)), MarkedOracle(0, 2, (4, 12))),
     "marks of one lifetime, readable at the end": lambda: (

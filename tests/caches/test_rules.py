@@ -7,6 +7,7 @@ import pytest
 from hitrate.caches.block_chain import BlockChainCache
 from hitrate.caches.block_trie import BlockTrieCache
 from hitrate.caches.breakpoints import Mark
+from hitrate.caches.checkpoints import CheckpointCache
 from hitrate.caches.exact import ExactCache
 from hitrate.caches.marked import MarkedCache
 from hitrate.caches.objects import ObjectCache
@@ -28,6 +29,8 @@ SECOND_PROMPT_SERVED = {  # 3,000 tokens shared, 3,100 sent, nothing marked.
     "tensorrt-llm-2026-11": (RadixCache, 3000, "tensorrt-llm-2026-11 (page 1)"),
     "tgi-2026-11": (RadixCache, 3000, "tgi-2026-11 (page 1, prompts at their end)"),
     "llama.cpp-2026-10": (SlotCache, 3000, "llama.cpp-2026-10 (4 slots, unified)"),
+    "llama.cpp-swa-2026-10": (CheckpointCache, 3000, "llama.cpp-swa-2026-10 (4 slots, unified, window 1,024)"),
+    "llama.cpp-recurrent-2026-10": (CheckpointCache, 2997, "llama.cpp-recurrent-2026-10 (4 slots, unified)"),
     "ollama-2026-11": (SlotCache, 3000, "ollama-2026-11 (1 slot)"),
     "mlx-lm-2026-11": (PromptCache, 3000, "mlx-lm-2026-11 (10 sequences)"),
     "openai-chat-before-gpt-5.6": (

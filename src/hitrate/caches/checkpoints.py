@@ -74,7 +74,8 @@ class CheckpointCache(SlotCache):
 
     `full_window` is `--swa-full`: the layers with a window keep all tokens, and no copies are made.
     `checkpoints` is `--ctx-checkpoints` (0: none), `checkpoint_min_step` `--checkpoint-min-step`, `batch` and
-    `micro_batch` are `--batch-size` and `--ubatch-size`, in tokens.
+    `micro_batch` are `--batch-size` and `--ubatch-size`, in tokens. `cells` are those of the layers with a window, one
+    a token, None for as many as llama.cpp makes.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class CheckpointCache(SlotCache):
         checkpoint_min_step: int = DEFAULT_MIN_STEP,
         batch: int = DEFAULT_BATCH,
         micro_batch: int = DEFAULT_MICRO_BATCH,
+        cells: int | None = None,
         **options: Any,
     ) -> None:
         if window is not None and window < 1:
@@ -104,6 +106,7 @@ class CheckpointCache(SlotCache):
         self.full_window = full_window
         self.checkpoints = 0 if full_window and window is not None else checkpoints
         self.checkpoint_min_step = checkpoint_min_step
+        self.cells = cells
         unified = bool(options.get("kv_unified"))
         context = None if context_per_slot is None else context_per_slot * (1 if unified else slots)
         self.batch = batch if context is None else min(batch, context)
@@ -134,11 +137,10 @@ class CheckpointCache(SlotCache):
     def _memory(self) -> SlotMemory:
         if self.window is None:
             return RecurrentMemory()
-        if self.full_window:
-            return WindowMemory(self.window, self.context_per_slot)
-        return WindowMemory(
-            self.window, window_cells(self.window, self.micro_batch, self.context_per_slot, self._sharing)
-        )
+        if self.cells is not None or self.full_window:
+            return WindowMemory(self.window, self.cells or self.context_per_slot)
+        made = window_cells(self.window, self.micro_batch, self.context_per_slot, self._sharing)
+        return WindowMemory(self.window, made)
 
     def _memory_of(self, index: int) -> SlotMemory:
         return self._memories[0 if self._sharing > 1 else index]

@@ -99,7 +99,7 @@ class SlotOracle(Oracle):
         if self.context_is_checked and self.context is not None and len(prompt) >= self.context:
             self.last_used[chosen] = self._next_event()
             raise ContextTooSmall("the prompt does not fit the slot")
-        past = self._past(chosen, namespace, prompt) if cache_prompt else 0
+        past = self._take(chosen, namespace, prompt if cache_prompt else [])
         self.tokens[chosen], self.names[chosen] = prompt[:past], namespace
         self.open.append(OracleLease(prompt, namespace, past, chosen))
         return self.open[-1]
@@ -150,6 +150,10 @@ class SlotOracle(Oracle):
             limit = max(limit, self.limit_bytes // self.bytes_per_token)
         while self._stored_tokens() > limit:
             self.stored.pop(0)
+
+    def _take(self, slot: int, namespace: object, wanted: list[int]) -> int:
+        """How much of what the slot holds the prompt goes on from; it may look for `wanted`."""
+        return self._past(slot, namespace, wanted)
 
     def _past(self, slot: int, namespace: object, prompt: list[int]) -> int:
         if self.names[slot] != namespace or not prompt:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from hitrate.caches.block_chain import BlockChainCache
 from hitrate.caches.block_trie import BlockTrieCache
+from hitrate.caches.checkpoints import CheckpointCache
 from hitrate.caches.exact import ExactCache
 from hitrate.caches.interface import PrefixCache
 from hitrate.caches.marked import FIVE_MINUTES_S, MarkedCache
@@ -29,6 +30,7 @@ _MODELS: dict[str, Callable[..., PrefixCache]] = {
     "block trie": BlockTrieCache,
     "radix": RadixCache,
     "slots": SlotCache,
+    "checkpoints": CheckpointCache,
     "prompts": PromptCache,
     "marked": MarkedCache,
     "exact": ExactCache,
@@ -174,7 +176,27 @@ _RULE_SETS = (
         parameters={"slots": 4, "kv_unified": True},
         source="https://github.com/ggml-org/llama.cpp tools/server/{server-context,server-task}.cpp",
         note="llama-server's defaults: 4 slots that share one pool, host store of 8,192 MiB. With an explicit "
-        "--parallel the slots divide the context instead: override kv_unified. Not for sliding-window models.",
+        "--parallel the slots divide the context instead: override kv_unified. Not for sliding-window, hybrid and "
+        "recurrent models, which have rules of their own.",
+    ),
+    RuleSet(
+        name="llama.cpp-swa-2026-10",
+        date="2026-10",
+        model="checkpoints",
+        parameters={"slots": 4, "kv_unified": True, "window": 1024},
+        source="https://github.com/ggml-org/llama.cpp tools/server/server-context.cpp, src/llama-kv-cache{,-iswa}.cpp",
+        note="Models with sliding-window layers. The window is the model's, attention.sliding_window of its file; "
+        "1,024 is that of most Gemma 3: override window. Then checkpoints, checkpoint_min_step, full_window (--swa-full), "
+        "batch and micro_batch, where they are not llama-server's defaults of 32, 8,192, off, 2,048 and 512.",
+    ),
+    RuleSet(
+        name="llama.cpp-recurrent-2026-10",
+        date="2026-10",
+        model="checkpoints",
+        parameters={"slots": 4, "kv_unified": True},
+        source="https://github.com/ggml-org/llama.cpp tools/server/server-context.cpp, src/llama-memory-recurrent.cpp",
+        note="Recurrent and hybrid models (Mamba, RWKV, LFM2, Granite 4, Qwen3-Next and others). Settings as of "
+        "llama.cpp-swa-2026-10, but no window.",
     ),
     RuleSet(
         name="ollama-2026-11",
@@ -347,7 +369,7 @@ def _in_words(key: str, value: Any) -> str:
     return words.removesuffix("s") if value == 1 and key in _COUNTED else words
 
 
-_COUNTED = ("slots", "sequences", "capacity_blocks", "capacity_tokens")
+_COUNTED = ("slots", "sequences", "checkpoints", "capacity_blocks", "capacity_tokens")
 _WORDS = {
     "block_size": "block {}",
     "whole_prompts": "the same prompt whole",
@@ -365,6 +387,9 @@ _WORDS = {
     "context_per_slot": "context {:,}",
     "kv_unified": "unified",
     "cache_reuse": "reuse {}",
+    "window": "window {:,}",
+    "checkpoints": "{} checkpoints",
+    "micro_batch": "micro-batch {:,}",
     "capacity_blocks": "{:,} blocks",
     "capacity_tokens": "{:,} tokens",
     "ttl_s": "{:g} s",

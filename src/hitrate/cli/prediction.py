@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,8 +19,10 @@ from hitrate.cli.places import can_place, places_by
 from hitrate.cli.started import Started
 from hitrate.core.model import Call
 from hitrate.core.results import Expectation
+from hitrate.engines.gguf import read_summary
+from hitrate.engines.llamacpp_memory import memory_settings
 from hitrate.engines.running import settings_at
-from hitrate.errors import HitrateError, UsageError
+from hitrate.errors import HitrateError, InputFileError, UsageError
 from hitrate.explain.turns.rows import Expected, RuleFacts
 from hitrate.live.engine_tokens import EngineTokens, engine_tokens
 from hitrate.live.expectation import RenderedTokens, TokenSource, expectations
@@ -60,6 +64,8 @@ def predict(
     source = engine_tokens(started.target, started.key)
     if source is not None:
         try:
+            if rule_name is None:
+                rule = rule_of_memory(rule, source)
             return _by_engine(calls, source, rule, settings)
         except HitrateError as error:
             note = f"the engine's own tokens could not be had: {error.message}"
@@ -122,6 +128,7 @@ def _by_engine(
     calls: Sequence[Call], source: EngineTokens, rule: RuleSet | None, settings: Mapping[str, Any]
 ) -> Prediction:
     """With the engine's own tokens and settings; the user's own settings win."""
+    source.tells_user_starts = rule is not None and rule.model == "checkpoints"
     settings = {**told_settings(rule, source), **settings}
     made = _exact(calls, source, rule, settings)
     if rule is not None and "block_size" in rule.parameters and "block_size" not in settings:
@@ -262,6 +269,32 @@ def told_settings(rule: RuleSet | None, source: EngineTokens | None) -> dict[str
 
     Raises Unreachable and TargetError where the engine does not answer.
     """
-    if rule is None or source is None or rule.model != source.rule_model:
+    if rule is None or source is None or rule.model not in source.rule_models:
         return {}
-    return settings_at(source.base_url) or source.rule_settings()
+    started = settings_at(source.base_url)
+    told: dict[str, Any] = dict(source.rule_settings() if started is None else started)
+    memory = told.pop("memory", None) if started is not None else _memory(source)
+    return told | (memory or {}) if rule.model == "checkpoints" else told
+
+
+def rule_of_memory(rule: RuleSet | None, source: EngineTokens) -> RuleSet | None:
+    """The target's rule, or the one that holds for models whose memory llama.cpp cannot cut at any token.
+
+    Raises as `told_settings` does.
+    """
+    if rule is None or rule.name != "llama.cpp-2026-10":
+        return rule
+    started = settings_at(source.base_url)
+    memory = _memory(source) if started is None else started.get("memory")
+    if memory is None:
+        return rule
+    return rule_set("llama.cpp-swa-2026-10" if "window" in memory else "llama.cpp-recurrent-2026-10")
+
+
+def _memory(source: EngineTokens) -> dict[str, Any] | None:
+    """As the model's file tells it, where the engine runs on this machine; its own settings are not known then."""
+    file = source.model_file() if urlsplit(source.base_url).hostname in ("127.0.0.1", "localhost") else None
+    try:
+        return None if file is None else memory_settings(read_summary(Path(file)))
+    except InputFileError:
+        return None

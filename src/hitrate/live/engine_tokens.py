@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,10 @@ class EngineTokens(ABC):
     """
 
     stands_in = False
-    rule_model: ClassVar[str]
-    """The cache model whose parameters `rule_settings` are."""
+    rule_models: ClassVar[tuple[str, ...]]
+    """The cache models whose parameters `rule_settings` are."""
+    tells_user_starts = False
+    """Whether `tokens` says where user messages start, for rules that keep what is before them."""
 
     def __init__(self, base_url: str, key: str | None = None) -> None:
         self.exact = True
@@ -37,6 +40,10 @@ class EngineTokens(ABC):
     @abstractmethod
     def rule_settings(self) -> dict[str, int]:
         """Parameters of the cache as the server tells them; empty where it tells none."""
+
+    def model_file(self) -> str | None:
+        """Path of the model on the engine's machine, None where it tells none."""
+        return None
 
     @abstractmethod
     def _prompt(self, body: Mapping[str, Any]) -> Sequence[int]: ...
@@ -57,7 +64,7 @@ class EngineTokens(ABC):
 
 
 class LlamaCppTokens(EngineTokens):
-    rule_model = "slots"
+    rule_models = ("slots", "checkpoints")
 
     def rule_settings(self) -> dict[str, int]:
         return llamacpp.slot_sizes(self.base_url, key=self.key)
@@ -68,9 +75,22 @@ class LlamaCppTokens(EngineTokens):
     def _tokenized(self, text: str, call: Call) -> Sequence[int]:
         return llamacpp.tokenize(self.base_url, text, add_special=False, key=self.key)
 
+    def tokens(self, call: Call) -> CallTokens:
+        found = super().tokens(call)
+        if not self.tells_user_starts:
+            return found
+        return found._replace(places={"user_starts": llamacpp.places_of(self._user_delimiter, found.prompt)})
+
+    @functools.cached_property
+    def _user_delimiter(self) -> list[int]:
+        return llamacpp.user_delimiter(self.base_url, key=self.key)
+
+    def model_file(self) -> str | None:
+        return llamacpp.model_file(self.base_url, key=self.key)
+
 
 class VllmTokens(EngineTokens):
-    rule_model = "block chain"
+    rule_models = ("block chain",)
 
     def rule_settings(self) -> dict[str, int]:
         try:

@@ -87,6 +87,35 @@ def slot_token_ids(base_url: str, slot: int, slot_folder: Path) -> list[int]:
     return packed[:length]
 
 
+def user_delimiter(base_url: str, *, key: str | None = None) -> list[int]:
+    """The tokens by which the server's template opens a user message; empty where they cannot be told apart.
+
+    It is what stands between an answer and the user message behind it, less what ends a message. llama.cpp finds it by
+    its own comparison of rendered messages, and makes checkpoints there.
+    """
+    said = ("hitrate asks", "hitrate answers", "hitrate asks again")
+    roles = ("user", "assistant", "user")
+    messages = [{"role": role, "content": text} for role, text in zip(roles, said, strict=True)]
+    text = apply_template(base_url, {"messages": messages, "add_generation_prompt": False}, key=key)
+    _, _, behind = text.partition(said[1])
+    between, found, end = behind.partition(said[2])
+    delimiter = between.removeprefix(end).strip() if found and between.startswith(end) else ""
+    return tokenize(base_url, delimiter, add_special=False, key=key) if delimiter else []
+
+
+def places_of(part: Sequence[int], tokens: Sequence[int]) -> list[int]:
+    """Where `part` starts in `tokens`; nowhere when it is empty."""
+    length = len(part)
+    wanted = list(part)
+    return [at for at in range(len(tokens) - length + 1) if wanted and list(tokens[at : at + length]) == wanted]
+
+
+def model_file(base_url: str, *, key: str | None = None) -> str | None:
+    """The path of the model, as the server names it on its own machine; None where it tells none."""
+    told = EngineServer(base_url, ENGINE, key).ask("GET", "/props").get("model_path")
+    return told if isinstance(told, str) and told else None
+
+
 def slot_sizes(base_url: str, *, key: str | None = None) -> dict[str, int]:
     """How many slots the server has and how many tokens each can hold, named as `caches.slots.SlotCache` takes them."""
     slots = EngineServer(base_url, ENGINE, key).ask("GET", "/slots")

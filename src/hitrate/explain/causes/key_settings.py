@@ -109,7 +109,7 @@ def _known_before(evidence: Evidence, among_others: bool) -> Seen | None:
     None where the engine holds one state a conversation (slots): what came in between has taken its place.
     """
     rule = evidence.facts.rule
-    if rule is not None and rule.model == "slots":
+    if rule is not None and rule.model in ("slots", "checkpoints"):
         return None
     now = _settings(evidence.call, among_others)
     same = (one for one in reversed(evidence.earlier) if one.answered and _settings(one, among_others) == now)

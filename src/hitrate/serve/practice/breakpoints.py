@@ -33,7 +33,7 @@ def cache_keywords(
         return _exact(request, ends, lifetimes)
     if model == "objects":
         return {"name": request.cached_object}
-    if model == "slots":
+    if model in ("slots", "checkpoints"):
         return _slot(request.sent)
     return {}
 

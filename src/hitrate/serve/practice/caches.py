@@ -86,7 +86,7 @@ def prompt_limit(options: PracticeOptions) -> Limit | None:
     store = _store_tokens(options)
     if store is not None:
         limits.append(Limit(store, f"cache capacity of {store} tokens"))
-    if cache_model(options) == "slots":
+    if cache_model(options) in _SLOT_MODELS:
         limits.append(Limit(_slot_context(options), f"context of {options.context_tokens} over {options.slots} slots"))
     return min(limits, default=None)
 
@@ -99,7 +99,7 @@ def _settings(options: PracticeOptions, *, best_case: bool = False) -> dict[str,
     model = cache_model(options)
     _refuse(options, **_NO_USE[model or ""])
     store = None if best_case else _store_tokens(options)
-    if model == "slots":
+    if model in _SLOT_MODELS:
         return {"slots": options.slots, "context_per_slot": _slot_context(options)}
     if model == "prompts":
         return {"sequences": None} if best_case else {}
@@ -131,12 +131,14 @@ def _ttls_s(options: PracticeOptions) -> tuple[float, ...]:
     return known if options.ttl_s is None else (options.ttl_s, *known[1:])
 
 
+_SLOT_MODELS = ("slots", "checkpoints")
 _UNPUBLISHED_CAPACITY: dict[str, Any] = {"block_size": 1, "capacity_tokens": None}
 _NO_USE: dict[str, dict[str, Any]] = {
     "block chain": {},
     "block trie": {"minimum_tokens": 0, "ttl_s": None},
     "radix": {"minimum_tokens": 0},
     "slots": {"capacity_tokens": None, "ttl_s": None, "minimum_tokens": 0, "shared": False},
+    "checkpoints": {"capacity_tokens": None, "ttl_s": None, "minimum_tokens": 0, "shared": False},
     "prompts": {"block_size": 1, "capacity_tokens": None, "ttl_s": None, "minimum_tokens": 0, "shared": False},
     "marked": _UNPUBLISHED_CAPACITY,
     "exact": _UNPUBLISHED_CAPACITY,
