@@ -92,9 +92,9 @@ def simulate(opened: Callable[[], Trace], wanted: Wanted) -> SimulateResult:
     own_tokens = trace.facts.block_tokens
     if wanted.block_size not in (None, own_tokens):
         trace = Regrouped(trace, int(wanted.block_size or own_tokens))
-    replays = list(_replays(trace, wanted, first))
     curve = _CurveReplay(trace, wanted, first) if wanted.curve else None
-    sums, chains = _Sums(), Chains()
+    replays = list(_replays(trace, wanted, first))
+    sums, chains = _Sums(trace.facts.block_tokens, first), Chains()
     for chunk in _whole(trace) if any(one.rule.whole_trace for one in replays) else trace.chunks():
         sums.add(chunk)
         chained = chunk if trace.facts.ordered else chains.of(chunk)
@@ -103,7 +103,7 @@ def simulate(opened: Callable[[], Trace], wanted: Wanted) -> SimulateResult:
         if curve is not None:
             curve.add(chained)
     notes = list(_notes(trace, replays, own_tokens, wanted))
-    return _result(trace, wanted, [replay.point() for replay in replays], curve, sums, notes)
+    return _result(trace, wanted, [replay.point(sums.prompts) for replay in replays], curve, sums, notes)
 
 
 def _count(trace: Trace) -> int:
@@ -122,12 +122,16 @@ def _whole(trace: Trace) -> Iterator[Chunk]:
 
 
 class _Sums:
-    def __init__(self) -> None:
+    """Of the trace; `prompts` of the requests that are counted."""
+
+    def __init__(self, block_tokens: int, first: int) -> None:
         self.requests = self.blocks = self.distinct_blocks = 0
+        self.prompts = Tally(DEFINITIONS["tokens"], block_tokens, first)
 
     def add(self, chunk: Chunk) -> None:
         self.requests += len(chunk.input_tokens)
         self.blocks += len(chunk.ids)
+        self.prompts.add(chunk, repeat(0, len(chunk.input_tokens)))
         self.distinct_blocks = max(self.distinct_blocks, max(chunk.ids, default=-1) + 1)
 
 
@@ -144,7 +148,6 @@ class _Replay:
         self._wanted = wanted
         self._tally = Tally(definition, at.block_tokens, first)
         self._sessions = SessionTally(definition, at.block_tokens, first)
-        self._prompts = Tally(DEFINITIONS["tokens"], at.block_tokens, first)
 
     def add(self, chunk: Chunk) -> None:
         if self._at.ttl_s is not None and any(map(math.isnan, chunk.at_s)):
@@ -152,13 +155,10 @@ class _Replay:
         served = self._cache.add(chunk)
         self._tally.add(chunk, served)
         self._sessions.add(chunk, served)
-        self._prompts.add(chunk, repeat(0, len(served)))
 
-    def point(self) -> SimulatedPoint:
+    def point(self, prompts: Tally) -> SimulatedPoint:
         tally = self._tally
-        point = _point(
-            self.definition, self.rule.name, self._at, self._wanted, (tally.hits, tally.whole), self._prompts
-        )
+        point = _point(self.definition, self.rule.name, self._at, self._wanted, (tally.hits, tally.whole), prompts)
         return replace(point, never_fit=getattr(self._cache, "never_fit", None), by_session=self._sessions.spread())
 
 
@@ -262,28 +262,26 @@ class _CurveReplay:
         self._block_tokens = trace.facts.block_tokens
         self._definition = _curve_definition(trace, wanted)
         self._curve = LruCurve(self._definition, self._block_tokens, first)
-        self._prompts = Tally(DEFINITIONS["tokens"], self._block_tokens, first)
 
     def add(self, chunk: Chunk) -> None:
         self._curve.add(chunk)
-        self._prompts.add(chunk, repeat(0, len(chunk.input_tokens)))
 
-    def curve(self) -> Curve:
+    def curve(self, prompts: Tally) -> Curve:
         curve = self._curve
-        some = self._points([curve.largest]) if curve.largest else ()
+        some = self._points([curve.largest], prompts) if curve.largest else ()
         return Curve(
-            definition=self._points([1])[0].definition,
+            definition=self._points([1], prompts)[0].definition,
             rule_set=_CURVE_RULE,
-            points=self._points(_spread(curve.largest)),
-            knees=self._points([curve.smallest(share) for share in KNEES]) if some else (),
+            points=self._points(_spread(curve.largest), prompts),
+            knees=self._points([curve.smallest(share) for share in KNEES], prompts) if some else (),
         )
 
-    def _points(self, capacities: Sequence[int]) -> tuple[SimulatedPoint, ...]:
+    def _points(self, capacities: Sequence[int], prompts: Tally) -> tuple[SimulatedPoint, ...]:
         curve, most = self._curve, self._curve.hits(None)
         made = []
         for capacity, hits in zip(capacities, curve.points(capacities), strict=True):
             at = Setting(capacity, self._block_tokens)
-            point = _point(self._definition, _CURVE_RULE, at, self._wanted, (hits, curve.whole), self._prompts)
+            point = _point(self._definition, _CURVE_RULE, at, self._wanted, (hits, curve.whole), prompts)
             made.append(replace(point, share_of_most=hits / most if most else None))
         return tuple(made)
 
@@ -345,7 +343,7 @@ def _result(
         trace_distinct_blocks=sums.distinct_blocks,
         kv_bytes_per_token=None if wanted.memory is None else wanted.memory.bytes_per_token,
         rows=tuple(rows),
-        curve=None if curve is None else curve.curve(),
+        curve=None if curve is None else curve.curve(sums.prompts),
         notes=tuple(notes),
         records=_record_sums(trace.records()),
     )

@@ -23,16 +23,17 @@ class Layout(NamedTuple):
 
 
 def layout_of(lengths: Sequence[tuple[int, int]], path: str, usual: int, asked: int | None) -> Layout:
-    """From (input tokens, ids) of the first requests: the usual size of the format where they agree with it, else the
-    one asked for, else a power of two. InputFileError where none fits."""
+    """From (input tokens, ids) of the first requests: what most of them agree with, first the usual size of the format,
+    then the one asked for, then powers of two. InputFileError where not even half of them agree."""
     if not lengths:
         return Layout(usual, True)
-    for size in (usual, *([asked] if asked else []), *_USUAL):
-        for partial in (True, False):
-            found = Layout(size, partial)
-            if all(found.fits(*one) for one in lengths):
-                return found
-    tokens, blocks = next((one for one in lengths if not Layout(usual, True).fits(*one)), (0, 0))
+    sizes = dict.fromkeys((usual, *([asked] if asked else []), *_USUAL))
+    layouts = [Layout(size, partial) for size in sizes for partial in (True, False)]
+    fitting = [sum(layout.fits(*one) for one in lengths) for layout in layouts]
+    best = fitting.index(max(fitting))
+    if 2 * fitting[best] >= len(lengths):
+        return layouts[best]
+    tokens, blocks = next(one for one in lengths if not layouts[best].fits(*one))
     raise InputFileError(
         path, f"no block size explains {blocks:,} ids for {tokens:,} input tokens; name its own with --block-size"
     )

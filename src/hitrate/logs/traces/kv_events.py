@@ -129,8 +129,10 @@ def _event(event: Any) -> Iterator[tuple[str, list[Any], int | None]]:
 
 
 def _hashes(found: dict[str, Any]) -> list[Any]:
-    blocks = [one.get("block_hash") for one in _list(found.get("blocks")) if isinstance(one, dict)]
-    return blocks or _list(found.get("block_hashes"))
+    blocks = found.get("blocks")
+    if isinstance(blocks, list):
+        return _list([one.get("block_hash") for one in blocks if isinstance(one, dict)])
+    return _list(found.get("block_hashes"))
 
 
 def _list(value: Any) -> list[Any]:
