@@ -31,7 +31,11 @@ def upstream(answer=b'{"id":"a","choices":[],"usage":{"prompt_tokens":7,"complet
                 except OSError:
                     return
                 with connection:
-                    connection.recv(65536)
+                    read = connection.makefile("rb")
+                    lengths = [
+                        line for line in iter(read.readline, b"\r\n") if line.lower().startswith(b"content-length")
+                    ]
+                    read.read(sum(int(line.partition(b":")[2]) for line in lengths))
                     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
                     connection.sendall(head % len(answer) + answer)
 
