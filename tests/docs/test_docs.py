@@ -27,8 +27,11 @@ from hitrate.cli import group
 from hitrate.core.comparison import REASONS
 from hitrate.core.results import STATES
 from hitrate.logs.sniff import READERS
+from hitrate.logs.traces.sniff import TRACE_READERS
 from hitrate.serve.practice.app import PracticeApp
 from hitrate.serve.practice.faults import KINDS
+from hitrate.sim.capacity.definitions import DEFINITIONS
+from hitrate.sim.capacity.rules import BLOCK_RULES
 from hitrate.sim.routing.registry import policy_names
 from hitrate.targets.dialects import names as dialect_names
 from hitrate.targets.presets import all_names
@@ -110,6 +113,9 @@ def test_targets_rules_formats_and_policies_are_documented(tmp_path: Path) -> No
     assert missing(policy_names(), page("guides/sessions-and-routing.md")) == []
     assert missing(list(KINDS), page("guides/practice-server.md")) == []
     assert missing([reader.name for reader in READERS], page("guides/costs.md")) == []
+    assert missing([reader.name for reader in TRACE_READERS], page("guides/planning.md")) == []
+    assert missing([*BLOCK_RULES], page("guides/planning.md")) == []
+    assert missing([*DEFINITIONS], page("guides/planning.md")) == []
 
 
 def test_addresses_of_the_practice_server_are_documented() -> None:
