@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitrate.targets.dialects import by_shape
+from hitrate.targets.dialects import by_shape, openai_usage
 from hitrate.targets.dialects.by_shape import read_reply
 from hitrate.targets.dialects.counts import MOST_TOKENS
 from hitrate.targets.dialects.usage_plans import UsagePlans
@@ -61,6 +61,32 @@ def test_both_ways_read_the_same(replies):
     by_shape._plans = UsagePlans()
     for reply, named in [*replies, *replies]:
         assert read_reply(reply, named) == by_shape._read_reply(reply, named)
+
+
+@given(st.lists(REPLY, min_size=1, max_size=6))
+def test_both_ways_read_the_same_counts_of_the_chat_wire(replies):
+    openai_usage._plans = UsagePlans()
+    for reply in [*replies, *replies]:
+        assert openai_usage.read_usage(reply) == openai_usage._look_for_usage(reply)
+
+
+def _xai(prompt, cached, total):
+    details = {"cached_tokens": cached}
+    return {
+        "openai-chat": {"prompt_tokens": prompt, "completion_tokens": 10, "prompt_tokens_details": details},
+        "openai-responses": {"input_tokens": prompt, "output_tokens": 10, "input_tokens_details": details},
+    }, total
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "openai-responses"])
+def test_cached_tokens_beside_the_prompt_tokens_of_one_reply_are_no_rule_for_the_next(wire):
+    """xAI alone counts so, and only at times."""
+    by_shape._plans, openai_usage._plans = UsagePlans(), UsagePlans()
+    found = []
+    for usage, total in (_xai(100, 4328, 4438), _xai(1000, 800, 1010)):
+        read = read_reply({"usage": {**usage[wire], "total_tokens": total}}, wire)[1].usage
+        found.append((read.prompt_tokens, read.cached_tokens))
+    assert found == [(4428, 4328), (1000, 800)]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from typing import Any
 
 from hitrate.core.model import Usage
 from hitrate.targets.dialects.counts import Counts
+from hitrate.targets.dialects.usage_plans import UsagePlans
 
 _CACHED = (
     ("usage", "prompt_tokens_details", "cached_tokens"),
@@ -74,6 +75,21 @@ def read_usage(reply: dict[str, Any]) -> tuple[Usage, str | None]:
 
     Any of the members may be missing or null; what cannot be known stays None.
     """
+    shape = _plans.shape(reply, None)
+    known = None if shape is None else _plans.read(shape)
+    if known is not None:
+        return known[1], None
+    usage, fault = _look_for_usage(reply)
+    if shape is not None and fault is None:
+        _plans.learn(shape, reply, "openai-chat", usage)
+    return usage, fault
+
+
+_plans = UsagePlans()
+"""Of the whole program: the replies of a server are alike."""
+
+
+def _look_for_usage(reply: dict[str, Any]) -> tuple[Usage, str | None]:
     counts = Counts(reply)
     cached, cached_source = counts.take_cached(*_CACHED)
     if cached is None:

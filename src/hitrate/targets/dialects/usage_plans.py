@@ -38,6 +38,10 @@ _LOOKED_AT = frozenset(
 """Other members that have a say in what a reply is."""
 
 
+_CACHED_BESIDE_PROMPT = frozenset({"openai-chat", "openai-responses"})
+"""Wires on which cached tokens are added to the prompt tokens where they are more than those (xAI), and not else."""
+
+
 class Shape(NamedTuple):
     """All that the way a reply is read depends on, and the counts in it, in order, which it does not depend on."""
 
@@ -92,7 +96,7 @@ class UsagePlans:
         return (wire, usage) if _is_plain(usage) else None
 
     def learn(self, shape: Shape, response: Mapping[str, Any], wire: str, usage: Usage) -> None:
-        if not _is_plain(usage):
+        if not _is_plain(usage) or _was_added_up(usage, wire):
             return
         holders = {name: value for name, value in response.items() if name in _HOLDERS}
         places = {path: place for place, path in enumerate(_count_paths(holders, ""))}
@@ -137,6 +141,12 @@ def _count_paths(value: Mapping[str, Any], above: str) -> Iterator[str]:
             yield above + name
         elif type(member) is dict:
             yield from _count_paths(member, f"{above}{name}.")
+
+
+def _was_added_up(usage: Usage, wire: str) -> bool:
+    """Whether the figures themselves made the reader add cached tokens to the prompt tokens."""
+    source = usage.sources.get("prompt_tokens", "")
+    return wire in _CACHED_BESIDE_PROMPT and source.endswith(f" + {usage.cached_source}")
 
 
 def _is_plain(usage: Usage) -> bool:
