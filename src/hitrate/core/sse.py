@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import repeat
 
 from hitrate.core.model import StreamEvent
 
@@ -36,8 +37,11 @@ def split_events(slices: Iterable[tuple[int, int, bytes]]) -> list[StreamEvent]:
     arrived = list(slices)
     text = b"".join([part[2] for part in arrived])
     lines = _plain_lines(text)
+    if lines is not None and len(arrived) == 1:
+        stamp_ns, read, _ = arrived[0]
+        return list(map(_new_tuple, repeat(StreamEvent), zip(repeat(stamp_ns), repeat(read), lines)))
     if lines is not None:
-        ends = _ends_of_plain(lines) if len(arrived) > 1 else [len(text)] * len(lines)
+        ends = _ends_of_plain(lines)
     else:
         arrived = _with_line_feeds(arrived)
         lines, ends = _lines_of_any(b"".join([part[2] for part in arrived]))

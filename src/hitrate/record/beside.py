@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from hitrate.core.sse import looks_like_events, split_events
-from hitrate.logs.answered import answer_headers, diagnosis_of
+from hitrate.logs.answered import ANSWER_MEMBERS, answer_headers, diagnosis_of
 from hitrate.targets.dialects.wire_json import object_of, parse_object, text_or_none
 
 _DIAGNOSED = b'diagnostics"'
+
+_TOLD = (*sorted(ANSWER_MEMBERS), "service_tier", "response", "message")
+"""Members that are read of an event."""
+
+_Told = msgspec.defstruct(
+    "_Told",
+    [(f"member_{number}", Any, msgspec.field(name=name, default=None)) for number, name in enumerate(_TOLD)],
+)
+_decode_told = msgspec.json.Decoder(_Told).decode
 
 
 class Beside(Struct, frozen=True):
@@ -28,20 +38,21 @@ def said_beside(body: bytes) -> Beside:
     it was in the end), and those with a diagnosis.
     """
     if body[:1] == b"{":
-        return _of_response(parse_object(body)[0] or {})
+        response = parse_object(body)[0] or {}
+        return Beside(answer_headers(response, {}), _tier(response), diagnosis_of(response))
     if not looks_like_events(body):
         return Beside()
-    first, last = _of_response(_holder(_first_event(body))), _of_response(_holder(_last_event(body)))
+    first, last = _holder(_first_event(body)), _holder(_last_event(body))
     diagnosis = None
     if _DIAGNOSED in body:
         events = [parse_object(one.data)[0] for one in split_events([(0, 0, body)]) if _DIAGNOSED in one.data]
         diagnosis = diagnosis_of({"events": events})
-    return Beside(first.headers | last.headers, last.service_tier or first.service_tier, diagnosis)
+    headers = {**(answer_headers(first, {}) if first else {}), **(answer_headers(last, {}) if last else {})}
+    return Beside(headers, _tier(last) or _tier(first), diagnosis)
 
 
-def _of_response(response: Mapping[str, Any]) -> Beside:
-    tier = text_or_none(response.get("service_tier"))
-    return Beside(answer_headers(response, {}), tier, diagnosis_of(response))
+def _tier(response: Mapping[str, Any]) -> str | None:
+    return text_or_none(response.get("service_tier"))
 
 
 def _holder(event: dict[str, Any]) -> dict[str, Any]:
@@ -70,4 +81,13 @@ def _object_at(body: bytes, start: int) -> dict[str, Any]:
     if start < 0:
         return {}
     ends = [end for mark in (b"\n", b"\r") if (end := body.find(mark, start)) >= 0]
-    return parse_object(body[start : min(ends, default=len(body))])[0] or {}
+    return _told(body[start : min(ends, default=len(body))])
+
+
+def _told(event: bytes) -> dict[str, Any]:
+    """An object with the members of the event's that are read and not null; an empty one where it cannot be read."""
+    try:
+        told = msgspec.structs.astuple(_decode_told(event))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return parse_object(event)[0] or {}
+    return {name: value for name, value in zip(_TOLD, told, strict=True) if value is not None}

@@ -23,6 +23,7 @@ MAX_UNUSED = 3
 """Patterns in a row that fitted no further chunk before a stream is taken for one whose chunks all differ."""
 
 _decode_string = msgspec.json.Decoder(str).decode
+_decode_strings = msgspec.json.Decoder(list[str]).decode
 
 
 class ChunkPattern:
@@ -35,20 +36,26 @@ class ChunkPattern:
 
     def texts(self, events: Sequence[StreamEvent], start: int) -> list[str]:
         """The `delta.content` of every event from `start` up to the first that is not like the chunk learnt last."""
-        found: list[str] = []
         before, after = self._before, self._after
         if before is None:
-            return found
+            return []
         text_start, text_end = len(before), -len(after)
-        for index in range(start, len(events)):
-            data = events[index].data
-            text = data[text_start:text_end]
-            if before + text + after != data:
+        between = after + b"\n" + before
+        literals: list[bytes] = []
+        look_at = 4  # events together, twice as many the next time
+        while start < len(events):
+            data = [event.data for event in events[start : start + look_at]]
+            found_there = [one[text_start:text_end] for one in data]
+            if before + between.join(found_there) + after != b"\n".join(data):
+                for one, literal in zip(data, found_there, strict=True):
+                    if before + literal + after != one:
+                        break
+                    literals.append(literal)
                 break
-            try:
-                found.append(_decode_string(text))
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                break
+            literals += found_there
+            start += look_at
+            look_at *= 2
+        found = _strings(literals)
         if found:
             self._unused = 0
         return found
@@ -70,6 +77,27 @@ class ChunkPattern:
             return
         if choice is not None and choice.delta is not None and choice.delta.get("content") == _PROBE:
             self._before, self._after = before, after  # else the member found belongs to another object
+
+
+def _strings(literals: list[bytes]) -> list[str]:
+    """The strings that these spell, up to the first that spells none.
+
+    Decoded together, as elements of an array. A line feed, which no string of JSON holds, keeps each of them to itself:
+    so many strings as literals means one each.
+    """
+    try:
+        found = _decode_strings(b"[" + b",\n".join(literals) + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        found = []
+    if len(found) == len(literals):
+        return found
+    found = []
+    for literal in literals:
+        try:
+            found.append(_decode_string(literal))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            break
+    return found
 
 
 def _only_text(chunk: Chunk) -> str | None:
