@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +21,15 @@ from hitrate.record.places import journal_folder
 from hitrate.record.told_store import ToldStore
 
 STORE_IN_USE = threading.Lock()
+
+
+_BREATH_S = 0.0002
+
+
+def _let_others_run() -> None:
+    """So that the program's own threads need not wait for the interpreter until this one is made to give it up, which
+    takes five milliseconds (`sys.getswitchinterval`)."""
+    time.sleep(_BREATH_S)
 
 
 class Listener(Protocol):
@@ -77,5 +87,5 @@ class Intake:
                 self._store = store = ToldStore.open(self._path)
                 assert isinstance(store, ToldStore)
                 store.listeners = self._told
-            self._keeper = Keeper(self._folder, self._store, self._run)
+            self._keeper = Keeper(self._folder, self._store, self._run, between=_let_others_run)
         return self._keeper

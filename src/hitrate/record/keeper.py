@@ -30,14 +30,24 @@ class AlreadyKept(HitrateError):
 
 
 class Keeper:
-    """Of one recording; one at a time. `say` is told what of the journal cannot be read, a line each."""
+    """Of one recording; one at a time. `say` is told what of the journal cannot be read, a line each. `between` is
+    called between two exchanges."""
 
-    def __init__(self, folder: Path, store: Store, run_id: str, say: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        store: Store,
+        run_id: str,
+        say: Callable[[str], None] = lambda line: None,
+        *,
+        between: Callable[[], None] = lambda: None,
+    ) -> None:
         """AlreadyKept, or UsageError where the store has no such run."""
         self.folder = folder
         self.run_id = store.find(run_id)
         self._store = store
         self._say = say
+        self._between = between
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = WriterLock.take(folder / KEEPER_LOCK)
         if self._lock is None:
@@ -59,6 +69,7 @@ class Keeper:
         batch = _Batch(self._say)
         for entry, behind in read_journal(self.folder, self._position):
             batch.add(entry, behind)
+            self._between()
             if batch.is_full():
                 taken += self._commit(batch)
                 batch = _Batch(self._say)

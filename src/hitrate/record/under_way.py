@@ -31,12 +31,17 @@ def begin(recording: Recording, request: Any) -> UnderWay | None:
     try:
         url = request.url
         target: bytes = url.raw_path
-        if endpoint_of(request.method, target.decode("latin-1")) is None:
+        if not _is_call(request.method, target):
             return None
         return UnderWay(recording, request, target)
     except Exception as error:
         recording.complain(f"a request cannot be recorded ({type(error).__name__}: {error})")
         return None
+
+
+@functools.lru_cache(maxsize=256)
+def _is_call(method: str, target: bytes) -> bool:
+    return endpoint_of(method, target.decode("latin-1")) is not None
 
 
 def _harmless(method: Callable[..., None]) -> Callable[..., None]:
@@ -98,11 +103,16 @@ class UnderWay:
             self._passing.sent_ns = self._began_ns
         self._passing.response_head(status, _lines(headers), self._headers_ns or perf_counter_ns())
 
-    @_harmless
     def response_bytes(self, data: bytes) -> None:
-        assert self._passing is not None
-        self._passing.keep_response(data)
-        self._passing.read(perf_counter_ns())
+        passing = self._passing
+        if passing is None:
+            return
+        try:  # not as a `_harmless` step: this one is taken for each chunk of a stream
+            passing.keep_response(data)
+            passing.read(perf_counter_ns())
+        except Exception as error:
+            self._passing = None
+            self._recording.complain(f"an exchange cannot be recorded ({type(error).__name__}: {error})")
 
     def ended(self) -> None:
         self._end("complete", None)

@@ -1,0 +1,141 @@
+"""Public traces that are not in the repository, held to what others published of them: HITRATE_TRACES names the folder."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+import pytest
+
+from hitrate.core.trace import Trace
+from hitrate.logs.traces.sniff import open_trace
+from hitrate.sim.capacity.curve import LruCurve
+from hitrate.sim.capacity.definitions import DEFINITIONS
+from hitrate.simulating import Last, Wanted, simulate
+
+TRACES = os.environ.get("HITRATE_TRACES", "")
+
+pytestmark = pytest.mark.skipif(not TRACES, reason="HITRATE_TRACES is not set")
+
+HALF = Last(share=0.5)
+
+
+def opened(name: str) -> Trace:
+    trace = open_trace(str(Path(TRACES) / name))
+    assert trace is not None
+    return trace
+
+
+def ragpulse() -> Trace:
+    return opened("ragpulse/0_trace.jsonl.gz")
+
+
+@cache
+def published() -> dict[int, list[int]]:
+    """Hit tokens of FIFO, LRU and the optimum over the last half, by capacity: every sixth of 183 rows
+    (https://github.com/kvcache-ai/kvcache-blog at 9753288, data/kv_cache_lab/precomputed.json)."""
+    file = Path(TRACES) / "ragpulse" / "expected_kvcache_blog_half.json"
+    rows = sorted((int(blocks), found) for blocks, found in json.loads(file.read_bytes())["capacityResults"].items())
+    return dict(rows[::6])
+
+
+@cache
+def found(rules: tuple[str, ...], definition: str) -> dict[tuple[str, int], int]:
+    wanted = Wanted(rules=rules, definitions=(definition,), capacities=tuple(published()), last=HALF)
+    rows = simulate(ragpulse, wanted).rows
+    return {(row.rule_set, row.capacity_blocks or 0): row.hit_tokens or 0 for row in rows}
+
+
+def test_each_published_row_of_ragpulse_is_of_one_definition() -> None:
+    leading = found(("fifo", "leaf-lru"), "even-tokens")
+    anywhere = found(("fifo-in-turn", "block-lru-in-turn"), "any-block-tokens")
+    named = {"even-tokens": 0, "any-block-tokens": 0}
+    for blocks, (fifo, lru, _) in published().items():
+        if (fifo, lru) == (leading["fifo", blocks], leading["leaf-lru", blocks]):
+            named["even-tokens"] += 1
+        else:
+            assert (fifo, lru) == (anywhere["fifo-in-turn", blocks], anywhere["block-lru-in-turn", blocks])
+            named["any-block-tokens"] += 1
+
+    assert named == {"even-tokens": 17, "any-block-tokens": 14}
+
+
+@pytest.mark.parametrize(
+    ("definition", "rule", "percent"), [("even-tokens", "leaf-lru", 17.8), ("any-block-tokens", "block-lru", 72.7)]
+)
+def test_the_most_there_is_of_ragpulse(definition: str, rule: str, percent: float) -> None:
+    row = simulate(ragpulse, Wanted(rules=(rule,), definitions=(definition,), last=HALF)).rows[0]
+
+    assert round(100 * (row.hit_rate or 0), 1) == percent
+    assert row.counted == 10_535_055
+
+
+def test_the_optimum_of_ragpulse() -> None:
+    capacities = tuple(blocks for blocks, row in published().items() if row[2] <= 1_877_444)
+    wanted = Wanted(rules=("optimal",), definitions=("even-tokens",), capacities=capacities, last=HALF)
+    rows = simulate(ragpulse, wanted).rows
+
+    assert [row.hit_tokens for row in rows] == [published()[blocks][2] for blocks in capacities]
+
+
+def sessions(part: int) -> Trace:
+    return opened(f"claude_code_weka/sessions_{part}.jsonl.gz")
+
+
+@pytest.mark.slow
+def test_claude_code_sessions_at_three_capacities() -> None:
+    """In tokens of full blocks, as computed by an independent replay and by kvcache-simulator's rule."""
+    curve = LruCurve(DEFINITIONS["tokens"], 64)
+    for chunk in sessions(0).chunks():
+        curve.add(chunk)
+
+    assert curve.points([30_000, 120_000, 500_000]) == [460_182_592, 791_033_152, 821_788_160]
+
+
+def spread_by_hand(part: int) -> list[float]:
+    """Hit rates of the sessions with nothing ever evicted, straight from the file."""
+    rates = []
+    with gzip.open(Path(TRACES) / f"claude_code_weka/sessions_{part}.jsonl.gz") as file:
+        for line in file:
+            seen: set[int] = set()
+            hits = tokens = 0
+            for _, request in sorted(flat(json.loads(line)["requests"], 0.0), key=lambda pair: pair[0]):
+                ids = request["hash_ids"]
+                hits += 64 * next((n for n, block in enumerate(ids) if block not in seen), len(ids))
+                tokens += request["in"]
+                seen.update(ids)
+            rates.append(hits / tokens)
+    return sorted(rates)
+
+
+def flat(requests: list[dict[str, Any]], start: float) -> Iterator[tuple[float, dict[str, Any]]]:
+    for request in requests:
+        if "requests" in request:
+            yield from flat(request["requests"], start + request["t"])
+        else:
+            yield start + request["t"], request
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "lowest", "low", "middle", "high", "highest", "average"),
+    [(0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0)],
+)
+def test_hit_rates_of_single_claude_code_sessions(
+    part: int, lowest: float, low: float, middle: float, high: float, highest: float, average: float
+) -> None:
+    """kv-cache-tester's README has 61, 92, 96, 97, 100 and 93 % for its 739 sessions; these are parts of them."""
+    by_hand = spread_by_hand(part)
+    found = simulate(lambda: sessions(part), Wanted(rules=("leaf-lru",))).rows[0].by_session
+
+    assert found is not None
+    assert (found.sessions, found.min, found.max) == (len(by_hand), by_hand[0], by_hand[-1])
+    assert (found.median, found.mean) == (pytest.approx(median(by_hand)), pytest.approx(mean(by_hand)))
+    percents = [round(100 * rate, 1) for rate in (found.min, found.p25, found.median, found.p75, found.max, found.mean)]
+    assert percents == [lowest, low, middle, high, highest, average]
