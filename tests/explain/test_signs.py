@@ -2,7 +2,17 @@ import pytest
 
 from hitrate.core.model import Usage
 from hitrate.explain.evidence import Evidence, Facts, Pair, Seen
-from hitrate.explain.signs import duration, gap_s, left_by, lifetime_s, noise_tokens, overlap, served_nothing, shown
+from hitrate.explain.signs import (
+    asked_lifetime_s,
+    duration,
+    gap_s,
+    left_by,
+    lifetime_s,
+    noise_tokens,
+    overlap,
+    served_nothing,
+    shown,
+)
 
 MARKED, EXACT = Facts(requires_marks=True), Facts(exact_at_breakpoints=True)
 
@@ -105,3 +115,11 @@ def test_what_counts_as_noise(facts, relation, reusable, tokens):
         call=Seen(index=1), before=None, pair=Pair(relation=relation), facts=facts, reusable_tokens=reusable
     )
     assert noise_tokens(given) == tokens
+
+
+@pytest.mark.parametrize(
+    ("written", "usual", "lifetime"),
+    [("1h", 300.0, 3600.0), (None, 300.0, 300.0), (None, None, None), ("0s", 300.0, 0.0), ("soon", 300.0, 300.0)],
+)
+def test_the_lifetime_of_a_marker_is_the_one_it_names_else_the_usual_one(written, usual, lifetime):
+    assert asked_lifetime_s(written, Facts(ttl_s=usual)) == lifetime

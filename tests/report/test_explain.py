@@ -380,6 +380,16 @@ def test_the_figure_of_a_page_without_money(report, figure):
     assert figure in written(report, "html")
 
 
+@pytest.mark.parametrize(
+    ("findings", "calls", "words"),
+    [(3, 6, "in 6 calls, 3 causes found"), (1, 6, "in 6 calls, 1 cause found"), (1, 1, "in 1 call, 1 cause found")],
+)
+def test_a_page_counts_calls_and_causes(findings, calls, words):
+    broken = explained.BROKEN
+    report = replace(broken, findings=broken.findings[:findings], waterfall=replace(broken.waterfall, calls=calls))
+    assert words in written(report, "html")
+
+
 def test_a_page_of_a_log_that_reports_nothing_has_no_figure():
     assert 'class="headline"' not in written(explained.SILENT, "html")
 

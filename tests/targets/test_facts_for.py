@@ -15,7 +15,7 @@ ANY = "your provider's session key (prompt_cache_key, user, or the header x-sess
         ("", "anthropic-messages", "claude-sonnet-4-5", "anthropic-2026-11", 1, 1024, None),
         ("", "anthropic-messages", "claude-haiku-4-5-20251001", "anthropic-2026-11", 1, 4096, None),
         ("", "anthropic-messages", None, "anthropic-2026-11", 1, 1024, None),
-        ("", "anthropic-messages", "MiniMax-M3", None, 1, 0, None),
+        ("", "anthropic-messages", "MiniMax-M3", None, 1, None, None),
         ("", "bedrock-converse", "eu.anthropic.claude-opus-4-5-v1:0", "bedrock-2026-11", 1, 4096, None),
         ("openrouter", "openai-chat", "anthropic/claude-sonnet-4.5", "anthropic-2026-11", 1, 1024, "session_id"),
         ("", "openai-chat", "anthropic/claude-haiku-4.5", "anthropic-2026-11", 1, 4096, None),
@@ -24,17 +24,28 @@ ANY = "your provider's session key (prompt_cache_key, user, or the header x-sess
         ("moonshot", "openai-chat", "kimi-k2", "moonshot-2026-11", 256, 256, "prompt_cache_key"),
         ("", "gemini-generate", "gemini-2.5-pro", None, 1, 4096, None),
         ("", "gemini-generate", "gemini-2.5-flash", None, 1, 1024, None),
-        ("", "gemini-generate", "gemini-pro-x", None, 1, 0, None),
-        ("fireworks", "openai-chat", "m", None, 1, 0, "prompt_cache_key"),
-        ("xai", "openai-chat", "grok-4", None, 1, 0, "the header x-grok-conv-id"),
-        ("DeepInfra", "openai-chat", "m", None, 1, 0, "the header x-session-affinity"),
+        ("", "gemini-generate", "gemini-pro-x", None, 1, None, None),
+        ("fireworks", "openai-chat", "m", None, 1, None, "prompt_cache_key"),
+        ("xai", "openai-chat", "grok-4", None, 1, None, "the header x-grok-conv-id"),
+        ("DeepInfra", "openai-chat", "m", None, 1, None, "the header x-session-affinity"),
         ("vllm", "openai-chat", "m", "vllm-2026-11", 16, 0, "the router's session header (such as x-session-id)"),
         ("llamacpp", "openai-chat", "m", "llama.cpp-2026-10", 1, 0, None),
-        ("", "llamacpp-completion", None, "llama.cpp-2026-10", 1, 0, None),
-        ("", "openai-chat", "serverless-120b", None, 1, 0, ANY),
-        ("some-gateway", "openai-chat", "m", None, 1, 0, ANY),
-        ("", "tokens", None, None, 1, 0, None),
-        ("", "", None, None, 1, 0, None),
+        ("llamacpp", "llamacpp-completion", None, "llama.cpp-2026-10", 1, 0, None),
+        ("", "llamacpp-completion", None, None, 1, None, None),
+        ("", "llamacpp-completion", "meta-llama/Llama-3.1-8B", None, 1, None, None),
+        (
+            "vllm",
+            "llamacpp-completion",
+            "m",
+            "vllm-2026-11",
+            16,
+            0,
+            "the router's session header (such as x-session-id)",
+        ),
+        ("", "openai-chat", "serverless-120b", None, 1, None, ANY),
+        ("some-gateway", "openai-chat", "m", None, 1, None, ANY),
+        ("", "tokens", None, None, 1, None, None),
+        ("", "", None, None, 1, None, None),
     ],
 )
 def test_the_rule_by_target_wire_and_model(target, dialect, model, rule, granularity, minimum, knob):
@@ -73,7 +84,8 @@ def test_exact_rules():
         ({"affinity": "x-my-session"}, {"affinity_knob": "x-my-session"}),
         ({"requires_marks": True}, {"requires_marks": True}),
         ({"step": 0}, {"granularity": 1}),
-        ({"step": "many", "ttl": "soon", "minimum": None}, {"granularity": 1, "ttl_s": None, "minimum_tokens": 0}),
+        ({"step": "many", "ttl": "soon", "minimum": None}, {"granularity": 1, "ttl_s": None, "minimum_tokens": None}),
+        ({"minimum": 0}, {"minimum_tokens": 0}),
     ],
 )
 def test_what_the_log_states_wins(rules, expected):
@@ -106,13 +118,14 @@ def test_the_engine_that_the_log_names(server, rule, granularity, ttl_s):
 @pytest.mark.parametrize(
     ("usage", "rule"),
     [
-        (Usage(), "llama.cpp-2026-10"),
+        (Usage(), None),
+        (Usage(sources={"prompt_tokens": "timings.cache_n + timings.prompt_n"}), "llama.cpp-2026-10"),
         (Usage(cached_source="timings.cache_n"), "llama.cpp-2026-10"),
         (Usage(sources={"prompt_tokens": "tokens_evaluated"}), "llama.cpp-2026-10"),
         (Usage(sources={"prompt_tokens": "usage.prompt_tokens"}), None),
     ],
 )
-def test_completions_with_counts_of_openai_are_not_of_llama_cpp(usage, rule):
+def test_rendered_prompts_are_of_llama_cpp_where_the_counts_are(usage, rule):
     found = facts_for("", "llamacpp-completion", "local-8b", timings=has_timings(usage)).rule
     assert (found and found.name) == rule
 

@@ -46,7 +46,7 @@ def documented_of(start: Started, model: str, rule_name: str | None) -> Known:
     if rule is None:
         documented = replace(documented, step=target.step_tokens)
     elif rule_name is None:
-        documented = replace(documented, minimum=facts.minimum_tokens or None, lifetime_s=facts.ttl_s)
+        documented = replace(documented, minimum=facts.minimum_tokens, lifetime_s=facts.ttl_s)
     documented = replace(
         documented,
         reports=_reports(target),

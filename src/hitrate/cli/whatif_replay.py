@@ -150,7 +150,7 @@ def _moments(calls: Sequence[Call]) -> list[Moments]:
     for call in calls:
         timing = call.timing
         sent = sent + 1.0 if timing is None else timing.at
-        first = sent + ((timing.ttft_s or timing.total_s or 0.0) if timing is not None else 0.0)
-        total = timing.total_s if timing is not None else None
+        ttft, total = (None, None) if timing is None else (timing.ttft_s, timing.total_s)
+        first = sent + next((after for after in (ttft, total) if after is not None), 0.0)
         found.append(Moments(sent, first, first if total is None else max(first, sent + total)))
     return found

@@ -42,14 +42,13 @@ def rule_for(facts: Facts, name: str | None, settings: Mapping[str, Any], model:
         note = "no rule is published for these calls: the longest common prefix is what could be had at most"
         if rule is not None:
             note = f"what {rule.name} serves is in no request: the longest common prefix is what could be had at most"
-        step, minimum = max(1, facts.granularity), facts.minimum_tokens
+        step, minimum = max(1, facts.granularity), facts.least_tokens
         return ReplayRule(text=NO_RULE, rule=None, make_cache=RadixCache, step=step, minimum=minimum, note=note)
     if name is not None:
-        facts = Facts(
-            minimum_tokens=(minimum_tokens(rule, model) if model else None) or _parameter(rule, "minimum_tokens")
-        )
+        known = minimum_tokens(rule, model) if model else None
+        facts = Facts(minimum_tokens=_parameter(rule, "minimum_tokens") if known is None else known)
     values = {**rule.parameters, **settings}
-    minimum = int(settings.get("minimum_tokens", facts.minimum_tokens))
+    minimum = int(settings.get("minimum_tokens", facts.least_tokens))
     step = int(settings.get("block_size") or settings.get("page_size") or 0)
     step = step or max(facts.granularity, _parameter(rule, "block_size"), _parameter(rule, "page_size"), 1)
     shown = {**settings, **({"minimum_tokens": minimum} if "minimum_tokens" in values else {})}

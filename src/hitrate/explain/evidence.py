@@ -154,9 +154,10 @@ class Facts(Struct, frozen=True, kw_only=True):
     rule: RuleSet | None = None
     """The cache rule of the call's target and model, None where none is known."""
     granularity: int = 1
-    minimum_tokens: int = 0
+    minimum_tokens: int | None = None
+    """The shortest prefix that is kept: 0 where any is, None where that is not known."""
     ttl_s: float | None = None
-    """Lifetime of an entry whose marker names none."""
+    """Lifetime of an entry whose marker names none; None where there is none or it is not known."""
     requires_marks: bool = False
     """Nothing is cached without explicit markers."""
     look_back: int | None = None
@@ -170,6 +171,11 @@ class Facts(Struct, frozen=True, kw_only=True):
     """As the log itself states them."""
     server: dict[str, Any] = {}
     """What the log says of the engine: name, arguments, lines of its own log."""
+
+    @property
+    def least_tokens(self) -> int:
+        """The minimum where it is known, else 0: no prefix is taken for too short."""
+        return self.minimum_tokens or 0
 
 
 class Evidence(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from hitrate.explain.account import Account
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.evidence import Facts, Relation, Seen
 from hitrate.explain.labels import LABEL_OF, Labelled, label_tokens, served_whole
+from hitrate.explain.server import own_engine
 from hitrate.explain.signs import USUAL_LIFETIME_S, gap_s, noise_of
 
 
@@ -23,7 +24,7 @@ def labels_of_loss(usage: Usage, account: Account, facts: Facts, cause: Cause) -
         label=LABEL_OF.get(cause.verdict, "routed or evicted"),
         cause=cause.name,
         granularity=facts.granularity,
-        minimum_tokens=facts.minimum_tokens,
+        minimum_tokens=facts.least_tokens,
     )
 
 
@@ -43,7 +44,7 @@ def labels_without_cause(
         granularity=facts.granularity,
         # Without a cause, what is missing within the noise was not lost.
         rounding_tokens=noise_of(facts, relation, reusable),
-        minimum_tokens=facts.minimum_tokens,
+        minimum_tokens=facts.least_tokens,
     )
 
 
@@ -51,4 +52,7 @@ def _what_became_of_it(seen: Seen, best: Seen | None, facts: Facts) -> Verdict:
     """Of tokens that were to be had by the text, where no cause was found: they are not lost."""
     if best is not None and best.key != seen.key:
         return "key_change"
-    return "expiry" if (gap_s(best, seen) or 0.0) > (facts.ttl_s or USUAL_LIFETIME_S) else "unknown"
+    if facts.ttl_s is None and own_engine(facts):
+        return "unknown"
+    lifetime = USUAL_LIFETIME_S if facts.ttl_s is None else facts.ttl_s
+    return "expiry" if (gap_s(best, seen) or 0.0) > lifetime else "unknown"

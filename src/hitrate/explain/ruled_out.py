@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hitrate.explain.evidence import Evidence
-from hitrate.explain.signs import WHOLE_TEXT, duration, gap_s, last_touch, lifetime_s, overlap, warm_by_time
+from hitrate.explain.signs import WHOLE_TEXT, duration, gap_s, last_touch, asked_lifetime_s, overlap, warm_by_time
 
 _TEXT = {
     "append": "the text: the earlier prompt stands unchanged in front",
@@ -46,7 +46,7 @@ def _gap(evidence: Evidence) -> str | None:
     gap = gap_s(last_touch(evidence), evidence.call)
     if gap is None or evidence.before is None:
         return None
-    asked = [lifetime_s(mark.ttl) or evidence.facts.ttl_s for mark in evidence.before.marks]
+    asked = [asked_lifetime_s(mark.ttl, evidence.facts) for mark in evidence.before.marks]
     known = [one for one in asked if one is not None]
     lifetime = max(known) if known else evidence.facts.ttl_s
     if lifetime is None:
@@ -55,7 +55,7 @@ def _gap(evidence: Evidence) -> str | None:
 
 
 def _length(evidence: Evidence) -> str | None:
-    prompt, least = evidence.call.usage.prompt_tokens, evidence.facts.minimum_tokens
+    prompt, least = evidence.call.usage.prompt_tokens, evidence.facts.least_tokens
     if prompt is None or not least or prompt < least:
         return None
     return f"the length: {prompt:,} tokens, the minimum is {least:,}"

@@ -181,7 +181,7 @@ def was_hit(before: Seen, call: Seen, facts: Facts) -> bool | None:
     """Whether a call found most of what the one before it left; None where that cannot be said."""
     left = left_by(before, facts)
     cached = call.usage.cached_tokens
-    if left is None or cached is None or left < max(facts.minimum_tokens, 1):
+    if left is None or cached is None or left < max(facts.least_tokens, 1):
         return None
     return cached >= 0.5 * left
 
@@ -215,6 +215,12 @@ def lifetime_s(written: str | None) -> float | None:
         return None
     unit = (found[2] or "s").lower()
     return float(found[1]) / 1000 if unit == "ms" else float(found[1]) * _SECONDS.get(unit[0], 1.0)
+
+
+def asked_lifetime_s(written: str | None, facts: Facts) -> float | None:
+    """Of an entry whose marker names this lifetime, or none."""
+    asked = lifetime_s(written)
+    return facts.ttl_s if asked is None else asked
 
 
 def shown(value: str) -> str:

@@ -90,11 +90,12 @@ def facts_for(
 
 
 def has_timings(usage: Usage) -> bool | None:
-    """Whether a reply's counts come from llama.cpp's own `timings`: False where they come from the `usage` that other
+    """Whether a reply's counts come from llama.cpp's own members: False where they come from the `usage` that other
     engines have on the same wire, None where it does not show."""
-    if usage.cached_source.startswith("timings"):
+    source = usage.sources.get("prompt_tokens", "")
+    if usage.cached_source.startswith("timings") or source.startswith(("timings", "tokens_evaluated")):
         return True
-    return False if usage.sources.get("prompt_tokens", "").startswith("usage.") else None
+    return False if source.startswith("usage.") else None
 
 
 def _target(
@@ -107,7 +108,7 @@ def _target(
     named = target_called(target)
     if named in presets.all_names():
         return named
-    if timings or (dialect == "llamacpp-completion" and timings is None):
+    if timings:  # the wire of rendered prompts alone says nothing: most engines take them
         return "llamacpp"
     seller = _seller(model)
     if dialect == "bedrock-converse":
@@ -170,7 +171,8 @@ def _of_target(facts: Facts, name: str, known: presets.Target | None, model: str
     if name == "bedrock" and "nova" in (model or ""):
         return replace(facts, look_back=1)
     if name in ("gemini", "gemini-openai") and model:
-        return replace(facts, minimum_tokens=minimum_tokens(RULE_SETS["gemini-explicit-2026-11"], model) or 0)
+        of_model = minimum_tokens(RULE_SETS["gemini-explicit-2026-11"], model)
+        return facts if of_model is None else replace(facts, minimum_tokens=of_model)
     if known is not None and known.step_tokens and facts.rule is None:
         return replace(facts, granularity=known.step_tokens, minimum_tokens=known.step_tokens)
     return facts

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hitrate.caches.rules import RULE_SETS
 from hitrate.core.findings import LABELS
 from hitrate.core.model import Call, Happening, Timing, Usage
 from hitrate.core.money import Price
@@ -162,6 +163,18 @@ def test_losses_of_a_session(rows, expected):
             id="single questions over one opening",
         ),
         pytest.param(((400, 0), (500, 0), (600, 0), (700, 0), (800, 0)), None, [], id="too short to be kept"),
+        pytest.param(
+            ((400, 0), (500, 400), (600, 500), (700, 0)),
+            Facts(minimum_tokens=0),
+            [("not-visible", [3], 600)],
+            id="short, and nothing is too short to be kept",
+        ),
+        pytest.param(
+            ((400, 0), (500, 400), (600, 500), (700, 0)),
+            Facts(minimum_tokens=601),
+            [],
+            id="shorter than the minimum",
+        ),
         pytest.param(((3000, None), (3500, None), (4000, None)), None, [], id="not reported"),
     ],
 )
@@ -176,6 +189,8 @@ def test_vendors_that_cache_by_themselves(rows, facts, expected):
         (3700, 500, None, "idle-time"),
         (400, 0, Facts(ttl_s=1800), "not-visible"),
         (1900, 0, Facts(ttl_s=1800), "idle-time"),
+        (1, 0, Facts(ttl_s=0), "idle-time"),
+        (90_000, 0, Facts(rule=RULE_SETS["vllm-2026-11"]), "not-visible"),
     ],
 )
 def test_lifetimes(idle_s, hour, facts, expected):

@@ -32,7 +32,7 @@ class ExactBreakpoint:
         shared = evidence.pair.shared_characters
         if not served_nothing(call) or tokens_in_reach(evidence):
             return None
-        if (evidence.reusable_tokens or 0) < facts.minimum_tokens:
+        if (evidence.reusable_tokens or 0) < facts.least_tokens:
             return None
         written = call.usage.written_tokens
         return Recognised(

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
 from hitrate.explain.evidence import Evidence, Recognised
-from hitrate.explain.signs import lifetime_s
+from hitrate.explain.signs import asked_lifetime_s
 
 
 class LifetimesOutOfOrder:
@@ -22,7 +22,7 @@ class LifetimesOutOfOrder:
         call = evidence.call
         if not evidence.facts.requires_marks or call.status is None or not 400 <= call.status < 500:
             return None
-        asked = [lifetime_s(mark.ttl) or evidence.facts.ttl_s or 0.0 for mark in call.marks]
+        asked = [asked_lifetime_s(mark.ttl, evidence.facts) or 0.0 for mark in call.marks]
         place = next((index for index in range(1, len(asked)) if asked[index] > asked[index - 1]), None)
         if place is None:
             return None

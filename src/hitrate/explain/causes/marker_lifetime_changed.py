@@ -9,7 +9,7 @@ from hitrate.core.findings import Verdict, Voice
 from hitrate.core.prompt import Marker
 from hitrate.explain.evidence import Evidence, Mark, Recognised
 from hitrate.explain.ruled_out import ruled_out
-from hitrate.explain.signs import lifetime_s, lost_in_conversation
+from hitrate.explain.signs import asked_lifetime_s, lost_in_conversation
 
 
 class MarkerLifetimeChanged:
@@ -48,7 +48,7 @@ def _lifetimes(marks: tuple[Mark, ...]) -> frozenset[str | None]:
 
 
 def _seconds(evidence: Evidence, asked: frozenset[str | None]) -> frozenset[float | None]:
-    return frozenset(lifetime_s(one) or evidence.facts.ttl_s for one in asked)
+    return frozenset(asked_lifetime_s(one, evidence.facts) for one in asked)
 
 
 def _said(asked: frozenset[str | None]) -> str:

@@ -37,7 +37,7 @@ class NoMarkers:
             return None
         if lost(evidence) is None or not served_nothing(call) or call.usage.written_tokens:
             return None
-        if (evidence.reusable_tokens or 0) < facts.minimum_tokens:
+        if (evidence.reusable_tokens or 0) < facts.least_tokens:
             return None
         why = "its cache mode is explicit" if explicit else "this API caches nothing without markers"
         return Recognised(

@@ -31,7 +31,7 @@ class OpeningNotMarked:
             return None
         if min(mark.characters for mark in (*call.marks, *before.marks)) <= shared:
             return None
-        if (evidence.reusable_tokens or 0) < facts.minimum_tokens:
+        if (evidence.reusable_tokens or 0) < facts.least_tokens:
             return None
         return Recognised(
             confidence="likely",

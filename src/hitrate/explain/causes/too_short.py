@@ -33,7 +33,7 @@ class TooShort:
             return None
         if evidence.divergence is not None or evidence.pair.relation not in WHOLE_TEXT or warm_by_time(evidence):
             return None
-        minimum = facts.minimum_tokens
+        minimum = facts.least_tokens
         if prompt < minimum:
             what, size = "The prompt", prompt
         elif prompt < facts.granularity:

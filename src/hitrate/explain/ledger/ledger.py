@@ -182,7 +182,7 @@ def _not_reported(served: Served, lane: Sequence[Conversation], facts: Facts) ->
         cached_tokens=None,
         reusable_tokens=reusable,
         granularity=facts.granularity,
-        minimum_tokens=facts.minimum_tokens,
+        minimum_tokens=facts.least_tokens,
     )
 
 

@@ -10,11 +10,13 @@ another conversation that resembles it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from msgspec import Struct
 
 from hitrate.core.model import Call, Happening, Usage
 from hitrate.explain.evidence import Facts
+from hitrate.explain.server import own_engine
 
 FIVE_MINUTES_S, ONE_HOUR_S = 300.0, 3600.0
 
@@ -201,14 +203,18 @@ def _left(served: Served, facts: Facts) -> int:
     if usage.written_tokens or facts.requires_marks or served.call.dialect in _MARKED_DIALECTS:
         return (usage.cached_tokens or 0) + (usage.written_tokens or 0)
     whole_steps = served.prompt_tokens // max(served.granularity, 1) * max(served.granularity, 1)
-    return whole_steps if whole_steps >= (facts.minimum_tokens or USUAL_MINIMUM_TOKENS) else 0
+    least = USUAL_MINIMUM_TOKENS if facts.minimum_tokens is None else facts.minimum_tokens
+    return whole_steps if whole_steps >= least else 0
 
 
 def _lifetime(usage: Usage, before: Conversation | None, facts: Facts) -> float:
-    """Of the entry written last: an hour where the vendor says so, else the rule's, else the shortest that is usual."""
+    """Of the entry written last: an hour where the vendor says so, else the rule's, else the shortest that is usual at
+    a vendor. An engine of one's own keeps what it has room for."""
     written = usage.written_tokens or 0
     if before is not None and not written:
         return before.lifetime_s
     if written and usage.written_1h_tokens == written:
         return ONE_HOUR_S
-    return facts.ttl_s or FIVE_MINUTES_S
+    if facts.ttl_s is not None:
+        return facts.ttl_s
+    return inf if own_engine(facts) else FIVE_MINUTES_S

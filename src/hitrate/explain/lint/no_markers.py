@@ -24,7 +24,7 @@ class NoMarkers:
         if not facts.requires_marks or request.prompt.markers or request.seen.stray_marks:
             return
         tokens = request.tokens_to(-1)
-        if tokens < facts.minimum_tokens:
+        if tokens < facts.least_tokens:
             return
         yield Flaw(
             "warning",

@@ -19,7 +19,7 @@ class OpeningNotMarked:
         if not facts.requires_marks or not markers or not head or any(marker.after < head for marker in markers):
             return
         opening = request.tokens_to(head - 1)
-        if opening < facts.minimum_tokens:
+        if opening < facts.least_tokens:
             return
         yield Flaw(
             "note",

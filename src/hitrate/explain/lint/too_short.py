@@ -19,7 +19,7 @@ class TooShort:
 
     def look(self, request: Request) -> Iterator[Flaw]:
         facts, markers = request.facts, request.prompt.markers
-        minimum = facts.minimum_tokens
+        minimum = facts.least_tokens
         if minimum <= 1 or (facts.requires_marks and not markers):
             return
         if request.seen.characters > _MOST_CHARACTERS_A_TOKEN * minimum and not facts.requires_marks:

@@ -78,7 +78,7 @@ def from_rule(rule: RuleSet, **beside: object) -> Documented:
         "opening": _OPENING_BY_MODEL.get(rule.model),
         "generated": _GENERATED_BY_MODEL.get(rule.model),
         "look_back": look_back,
-        "lifetime_s": values.get("ttl_s") or (ttls[0] if ttls else _LIFETIME_BY_MODEL.get(rule.model)),
+        "lifetime_s": values.get("ttl_s", ttls[0] if ttls else _LIFETIME_BY_MODEL.get(rule.model)),
         "lifetime_is_least": rule.model == "exact",
     }
     return Documented(**{**facts, **beside})  # type: ignore[arg-type]

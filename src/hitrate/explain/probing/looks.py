@@ -51,7 +51,7 @@ def look_at(call: Call, about: int | None = None) -> Look | None:
     prompt_tokens = about if usage.prompt_tokens is None else usage.prompt_tokens
     if prompt_tokens is None:
         return None
-    ended = timing.sent_at_s + (timing.total_s or timing.ttft_s or 0.0)
+    ended = timing.sent_at_s + next((s for s in (timing.total_s, timing.ttft_s) if s is not None), 0.0)
     first = ended if timing.ttft_s is None else timing.sent_at_s + timing.ttft_s
     return Look(
         prompt_tokens=prompt_tokens,

@@ -31,7 +31,7 @@ def headline(report: ExplainReport) -> Headline | None:
     waterfall = report.waterfall
     if report.findings and waterfall.lost_tokens:
         lost = f"about {count(waterfall.lost_tokens)} of {count(waterfall.prompt_tokens)} prompt tokens"
-        detail = f"in {count(waterfall.calls)} calls, {count(len(report.findings))} causes found"
+        detail = f"in {_of(waterfall.calls, 'call')}, {_of(len(report.findings), 'cause')} found"
         if waterfall.lost_usd:
             return Headline(f"${amount(waterfall.lost_usd)}", f"lost: {lost} could have come from cache", detail)
         share = f"{percent(waterfall.lost_tokens / waterfall.prompt_tokens)} %"
@@ -39,8 +39,12 @@ def headline(report: ExplainReport) -> Headline | None:
     if waterfall.hit_rate is None:
         return None
     return Headline(
-        f"{percent(waterfall.hit_rate)} %", "of all prompt tokens came from cache", f"{count(waterfall.calls)} calls"
+        f"{percent(waterfall.hit_rate)} %", "of all prompt tokens came from cache", _of(waterfall.calls, "call")
     )
+
+
+def _of(number: int, one: str) -> str:
+    return f"{count(number)} {one}{'' if number == 1 else 's'}"
 
 
 def figures(report: ExplainReport, identity: str) -> list[Figure]:
