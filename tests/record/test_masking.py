@@ -6,8 +6,9 @@ import zlib
 
 import pytest
 
+from hitrate.core.secret_values import is_secret_header, mask_query
 from hitrate.record.header_lines import HeaderLines
-from hitrate.record.masking import Secrets, is_secret_header, mask_query
+from hitrate.record.masking import Secrets
 
 KEY = "sk-planted-0123456789"
 
@@ -94,24 +95,45 @@ def test_cookies_that_an_answer_sets():
     assert found.mask(b"cookie-value /long/path/here") == b"*** /long/path/here"
 
 
+BOTH_SIDES = pytest.mark.parametrize("side", ["mask_request", "mask_response"])
+
+
+@BOTH_SIDES
 @pytest.mark.parametrize(
     ("coding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("gzip, identity", gzip.compress)]
 )
-def test_coded_bodies_are_looked_into(coding, pack):
-    found = secrets(f"x-api-key: {KEY}")
+def test_coded_bodies_are_looked_into(side, coding, pack):
+    mask = getattr(secrets(f"x-api-key: {KEY}"), side)
     plain = pack(b"nothing here")
-    assert found.mask_body(plain, coding) == (plain, False)
-    assert found.mask_body(pack(f"your key {KEY} is wrong".encode()), coding) == (b"your key *** is wrong", True)
+    assert mask(plain, coding) == (plain, False)
+    assert mask(pack(f"your key {KEY} is wrong".encode()), coding) == (b"your key *** is wrong", True)
 
 
+@BOTH_SIDES
 @pytest.mark.parametrize(("coding", "body"), [("odd", b"x"), ("gzip", b"no gzip"), ("gzip, odd", b"x")])
-def test_a_body_that_cannot_be_looked_into_is_not_kept(coding, body):
-    assert secrets(f"x-api-key: {KEY}").mask_body(body, coding) is None
-    assert secrets().mask_body(body, coding) == (body, False)
+def test_a_body_that_cannot_be_looked_into_is_not_kept(side, coding, body):
+    assert getattr(secrets(f"x-api-key: {KEY}"), side)(body, coding) is None
+    assert getattr(secrets(), side)(body, coding) == (body, False)
 
 
-def test_a_cut_gzip_body_is_looked_into_as_far_as_it_goes():
-    found = secrets(f"x-api-key: {KEY}")
+@BOTH_SIDES
+def test_a_cut_gzip_body_is_looked_into_as_far_as_it_goes(side):
     whole = gzip.compress(f"{KEY} and {'more ' * 100}".encode(), 0)
-    masked, unpacked = found.mask_body(whole[:60], "gzip")
+    masked, unpacked = getattr(secrets(f"x-api-key: {KEY}"), side)(whole[:60], "gzip")
     assert (masked[:8], unpacked) == (b"*** and ", True)
+
+
+def test_what_a_member_of_the_request_holds_is_a_secret_of_the_answer():
+    found = secrets()
+    body = b'{"mcp_servers":[{"authorization_token":"%b"}],"messages":[]}' % KEY.encode()
+    assert found.mask_request(gzip.compress(body), "gzip") == (body.replace(KEY.encode(), b"***"), True)
+    assert found.mask_response(b"wrong token " + KEY.encode(), "") == (b"wrong token ***", False)
+
+
+def test_what_comes_in_pieces_is_found_in_an_answer():
+    event = b'data: {"choices":[{"delta":{"content":"%b"}}]}\n\n'
+    stream = event % b"it is sk-pla" + event % b"nted-0123456" + event % b"789."
+    assert secrets(f"x-api-key: {KEY}").mask_response(gzip.compress(stream), "gzip") == (
+        event % b"it is ***" + event % b"" + event % b".",
+        True,
+    )

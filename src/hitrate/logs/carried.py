@@ -1,8 +1,8 @@
 """An HTTP exchange as a capture tool kept it, as what it tells of a model call.
 
 A capture holds everything that a browser or a program sent: here only calls of models are looked at, told by the path
-of the URL and the shape of the body. Of headers those of `core.headers` are kept, and the values of headers and query
-parameters that carry keys are masked wherever they stand in the bodies.
+of the URL and the shape of the body. Of headers those of `core.headers` are kept, and the values of headers, query
+parameters and members that carry keys are masked wherever they stand in the bodies.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
 from hitrate.core.headers import kept_request_headers, kept_response_headers
-from hitrate.core.secret_headers import SECRET_HEADERS
+from hitrate.core.secret_values import SecretValues, cookie_values, mask_members, secrets_of_header, secrets_of_query
 from hitrate.core.sse import looks_like_events, split_events
 from hitrate.logs.json_values import body_of
 from hitrate.logs.lines import LONGEST_LINE
@@ -34,12 +33,6 @@ _SESSION_HEADERS = (
     "x-grok-conv-id",
 )
 """Those of the headers kept that name a conversation."""
-
-_SECRET_PARAMETERS = frozenset({"access_token", "api-key", "api_key", "apikey", "key", "token", "sig", "signature"})
-_SHORTEST_SECRET = 8
-"""Characters; masking shorter ones would hit ordinary text."""
-
-_MASKED = b"***"
 
 
 class Carried(Struct, kw_only=True):
@@ -64,10 +57,12 @@ def told_of(carried: Carried) -> Told | None:
     wire = wire_of_url(carried.url)
     if carried.method.upper() != "POST" or wire is None:
         return None
-    secrets = list(_secrets(carried))
+    secrets = _secrets(carried)
     doubts: list[str] = []
     request, fault = _plain(carried.request, carried.request_headers, "the request")
-    request = _masked(request, secrets)
+    request, found = mask_members(request)
+    secrets.add(*found)
+    request = secrets.mask(request)
     value, body = body_of(request.decode("utf-8", "surrogateescape"))
     withheld = fault
     if value is None and withheld is None:
@@ -96,7 +91,7 @@ def told_of(carried: Carried) -> Told | None:
     )
 
 
-def _response(carried: Carried, secrets: list[bytes], doubts: list[str]) -> dict[str, Any] | None:
+def _response(carried: Carried, secrets: SecretValues, doubts: list[str]) -> dict[str, Any] | None:
     """The reply body, or the events of the stream; `doubts` gets why there is none."""
     if carried.response is None:
         return None
@@ -104,7 +99,7 @@ def _response(carried: Carried, secrets: list[bytes], doubts: list[str]) -> dict
     if fault is not None:
         doubts.append(fault)
         return None
-    data = _masked(data, secrets)
+    data = secrets.mask_streamed(data)
     if looks_like_events(data):
         events = [event.data for event in split_events([(0, 0, data)])]
         return {"events": list(_decoded(events))}
@@ -168,18 +163,17 @@ def _inflated(data: bytes, coding: str) -> bytes:
     return found
 
 
-def _secrets(carried: Carried) -> Iterator[bytes]:
+def _secrets(carried: Carried) -> SecretValues:
+    """Those of headers and the query."""
+    secrets = SecretValues()
     for name, value in carried.request_headers:
-        if name.lower() in SECRET_HEADERS:
-            secret = value.split(" ", 1)[-1].strip()
-            if len(secret) >= _SHORTEST_SECRET:
-                yield secret.encode("utf-8", "surrogateescape")
-    for name, value in parse_qsl(carried.url.partition("?")[2]):
-        if name.lower() in _SECRET_PARAMETERS and len(value) >= _SHORTEST_SECRET:
-            yield value.encode("utf-8", "surrogateescape")
+        secrets.add(*secrets_of_header(_bytes(name.lower()), _bytes(value.strip())))
+    for name, value in carried.response_headers:
+        if name.lower() == "set-cookie":
+            secrets.add(*cookie_values(_bytes(value)))
+    secrets.add(*secrets_of_query(_bytes(carried.url)))
+    return secrets
 
 
-def _masked(data: bytes, secrets: list[bytes]) -> bytes:
-    for secret in secrets:
-        data = data.replace(secret, _MASKED)
-    return data
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from time import perf_counter_ns, time
 
 from hitrate.core.headers import kept_request_headers, kept_response_headers
+from hitrate.core.secret_values import mask_query
 from hitrate.record.exchange import End, Exchange
 from hitrate.record.header_lines import TOKEN_HEADER, HeaderLines
-from hitrate.record.masking import Secrets, mask_query
+from hitrate.record.masking import Secrets
 
 Keep = Callable[[bytes], object]
 
@@ -91,9 +92,12 @@ class Passing:
         head = self._response_head
         if head is not None:
             self._secrets.add_response_headers(head)
-        request_headers, request_body, _ = self._kept(self._head, kept_request_headers, self._request)
-        response_headers, response_body, place = self._kept(head, kept_response_headers, self._response)
-        mask = self._secrets.mask
+        secrets, mask = self._secrets, self._secrets.mask
+        # The request's body first: it may tell of a secret that the rest repeats.
+        request_body, request_plain, _ = self._body(self._head, self._request, secrets.mask_request)
+        response_body, response_plain, place = self._body(head, self._response, secrets.mask_response)
+        request_headers = self._headers(self._head, kept_request_headers, request_plain)
+        response_headers = self._headers(head, kept_response_headers, response_plain)
         reads = [(so_far, max(stamp_ns - sent_ns, 0)) for so_far, stamp_ns in self._stamps]
         if place is not None:
             reads = [(place(so_far), moment) for so_far, moment in reads]
@@ -117,32 +121,44 @@ class Passing:
             left_out=self._request.left_out + self._response.left_out,
         )
 
-    def _kept(
-        self, head: HeaderLines | None, keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]], kept: _Kept
-    ) -> tuple[dict[str, str], bytes, Callable[[int], int] | None]:
-        """Headers and body of one side without secrets, and where a place in the body is in it now; None: unmoved."""
-        headers: dict[str, str] = {}
-        if head is not None:
-            headers = keep(head.pairs())
-            headers.pop(_TOKEN_HEADER, None)
-            coding = head.value(b"content-encoding")
-            if coding is not None:
-                headers["content-encoding"] = coding.decode("latin-1").lower()
+    def _headers(
+        self,
+        head: HeaderLines | None,
+        keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]],
+        without_coding: bool,
+    ) -> dict[str, str]:
+        if head is None:
+            return {}
+        headers = keep(head.pairs())
+        headers.pop(_TOKEN_HEADER, None)
+        headers.pop("content-encoding", None)
+        if (coding := _coding(head)) and not without_coding:
+            headers["content-encoding"] = coding
         mask = self._secrets.mask
         for name, value in headers.items():
             headers[name] = mask(value.encode("latin-1")).decode("latin-1")
+        return headers
+
+    def _body(
+        self, head: HeaderLines | None, kept: _Kept, mask: Callable[[bytes, str], tuple[bytes, bool] | None]
+    ) -> tuple[bytes, bool, Callable[[int], int] | None]:
+        """The body of one side without secrets, whether its content coding was taken off for that, and where a place
+        in the body is in it now; None: unmoved."""
         body = kept.body()
-        masked = self._secrets.mask_body(body, headers.get("content-encoding", ""))
+        masked = mask(body, "" if head is None else _coding(head))
         if masked is None:
             kept.left_out += len(body)
-            return headers, b"", lambda place: 0
+            return b"", False, lambda place: 0
         clean, unpacked = masked
         if clean is body:
-            return headers, body, None
+            return body, False, None
         if unpacked:
-            del headers["content-encoding"]
-            return headers, clean, lambda place: len(clean) if place >= len(body) else 0
-        return headers, clean, lambda place: min(len(mask(body[:place])), len(clean))
+            return clean, True, lambda place: len(clean) if place >= len(body) else 0
+        return clean, False, lambda place: min(len((mask(body[:place], "") or (b"",))[0]), len(clean))
+
+
+def _coding(head: HeaderLines) -> str:
+    return (head.value(b"content-encoding") or b"").decode("latin-1").lower()
 
 
 class _Kept:
