@@ -74,7 +74,8 @@ def _lists_of_answers(value: Any) -> Iterator[list[Any]]:
 
 def _rules(target: Target) -> list[RuleSet]:
     """The target's own, those of some of its models, and those that hold for a part of what it offers."""
-    parts = [name for name in RULE_SETS if name.startswith(f"{target.name}-")]
+    own = (target.rule_set or target.name).rpartition("-20")[0] or target.name
+    parts = [name for name in RULE_SETS if name.startswith((f"{target.name}-", f"{own}-"))]
     names = dict.fromkeys([target.rule_set, *target.rule_set_by_model.values(), *parts])
     return [RULE_SETS[name] for name in names if name is not None]
 

@@ -94,3 +94,23 @@ def test_a_stored_conversation_is_sent_again_as_it_was(engine, short_system, cap
     assert all(
         row["prompt_tokens"] == old["prompt_tokens"] for row, old in zip(again["turns"], first["turns"], strict=True)
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "rule"), [("tiny-swa", "llama.cpp-swa-2026-10"), ("tiny-recurrent", "llama.cpp-recurrent-2026-10")]
+)
+def test_models_whose_memory_cannot_be_cut_are_predicted_to_the_token(
+    model, rule, short_system, tmp_path, monkeypatch, capsys
+):
+    from hitrate.engines.llamacpp import LlamaCppEngine
+
+    monkeypatch.setenv("HITRATE_STORE", str(tmp_path / "runs.sqlite3"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with LlamaCppEngine(model=model, slots=2, micro_batch=64, context=8192) as engine:
+        result = measured(
+            capsys, "test", "llamacpp", "--base-url", engine.base_url, "--system", short_system,
+            "--turns", "5", "--sessions", "3", "--concurrency", "1",
+        )  # fmt: skip
+    assert len(result["turns"]) == 20
+    assert [pair for pair in counts(result["turns"]) if pair[0] != pair[1]] == []
+    assert result["expectation"]["rule_set"].startswith(rule)

@@ -13,9 +13,12 @@ from hitrate.errors import TargetError, Unreachable
 from hitrate.tokens.llamacpp import (
     apply_template,
     generated_ids_members,
+    model_file,
+    places_of,
     slot_token_ids,
     tokenize,
     used_slot,
+    user_delimiter,
 )
 
 
@@ -42,6 +45,11 @@ class Handler(BaseHTTPRequestHandler):
     asked: tuple[str, dict] = ("", {})
     slot_file: bytes | None = None
     folder = Path()
+
+    def do_GET(self) -> None:
+        self.send_response(self.status)
+        self.end_headers()
+        self.wfile.write(self.answer)
 
     def do_POST(self) -> None:
         members = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -75,6 +83,46 @@ def test_llama_cpp_endpoints_lie_beside_v1(server: tuple[str, type[Handler]]):
     handler.answer = b'{"prompt": "P"}'
     assert apply_template(base_url.removesuffix("/v1") + "/proxy/v1/", {"messages": []}) == "P"
     assert handler.asked == ("/proxy/apply-template", {"messages": []})
+
+
+@pytest.mark.parametrize(
+    ("user", "assistant", "end", "delimiter"),
+    [
+        ("<|im_start|>user\n", "<|im_start|>assistant\n", "<|im_end|>\n", "<|im_start|>user"),
+        ("<start_of_turn>user\n", "<start_of_turn>model\n", "<end_of_turn>\n", "<start_of_turn>user"),
+        ("[INST] ", " [/INST] ", "", "[INST]"),
+    ],
+)
+def test_a_user_message_is_told_by_what_the_template_puts_before_it(
+    server: tuple[str, type[Handler]], user: str, assistant: str, end: str, delimiter: str
+):
+    base_url, handler = server
+    turns = [(user, "hitrate asks"), (assistant, "hitrate answers"), (user, "hitrate asks again")]
+    text = "".join(f"{opening}{said}{end}" for opening, said in turns)
+    handler.answer = json.dumps({"prompt": text, "tokens": [7, 8]}).encode()
+    assert user_delimiter(base_url) == [7, 8]
+    assert handler.asked[1] == {"content": delimiter, "add_special": False, "parse_special": True}
+
+
+@pytest.mark.parametrize("text", ["hitrate asks", "hitrate answers<end>hitrate asks again<other end>"])
+def test_a_template_that_tells_no_messages_apart(server: tuple[str, type[Handler]], text: str):
+    base_url, handler = server
+    handler.answer = json.dumps({"prompt": text}).encode()
+    assert user_delimiter(base_url) == []
+
+
+def test_places_of_a_run_of_tokens():
+    assert places_of([7, 8], [7, 8, 1, 7, 7, 8]) == [0, 4]
+    assert places_of([], [1, 2]) == places_of([1, 2, 3], [1, 2]) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "path"), [(b'{"model_path": "/m.gguf"}', "/m.gguf"), (b'{"model_path": ""}', None), (b"{}", None)]
+)
+def test_the_file_of_a_servers_model(server: tuple[str, type[Handler]], answer: bytes, path: str | None):
+    base_url, handler = server
+    handler.answer = answer
+    assert model_file(base_url) == path
 
 
 @pytest.mark.parametrize(

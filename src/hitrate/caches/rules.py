@@ -186,8 +186,9 @@ _RULE_SETS = (
         parameters={"slots": 4, "kv_unified": True, "window": 1024},
         source="https://github.com/ggml-org/llama.cpp tools/server/server-context.cpp, src/llama-kv-cache{,-iswa}.cpp",
         note="Models with sliding-window layers. The window is the model's, attention.sliding_window of its file; "
-        "1,024 is that of most Gemma 3: override window. Then checkpoints, checkpoint_min_step, full_window (--swa-full), "
-        "batch and micro_batch, where they are not llama-server's defaults of 32, 8,192, off, 2,048 and 512.",
+        "1,024 is that of most Gemma 3: override window. Then checkpoints, checkpoint_min_step, full_window "
+        "(--swa-full), batch and micro_batch, where they are not llama-server's defaults of 32, 8,192, off, 2,048 "
+        "and 512.",
     ),
     RuleSet(
         name="llama.cpp-recurrent-2026-10",
@@ -195,8 +196,8 @@ _RULE_SETS = (
         model="checkpoints",
         parameters={"slots": 4, "kv_unified": True},
         source="https://github.com/ggml-org/llama.cpp tools/server/server-context.cpp, src/llama-memory-recurrent.cpp",
-        note="Recurrent and hybrid models (Mamba, RWKV, LFM2, Granite 4, Qwen3-Next and others). Settings as of "
-        "llama.cpp-swa-2026-10, but no window.",
+        note="Recurrent and hybrid models (Mamba, RWKV, LFM2, Granite 4, Qwen3-Next and others); run was Mamba. "
+        "Settings as of llama.cpp-swa-2026-10, but no window.",
     ),
     RuleSet(
         name="ollama-2026-11",

