@@ -42,7 +42,9 @@ def check_otlp(url: str) -> str:
         except ModuleNotFoundError:
             found = False
         if not found:
-            raise HitrateError(f"--otlp needs {package}, which is not installed", hint="pip install 'hitrate[otel]'")
+            raise HitrateError(
+                f"OTLP export needs {package}, which is not installed", hint="pip install 'hitrate[otel]'"
+            )
     return url.rstrip("/")
 
 
