@@ -44,9 +44,13 @@ class Arrived(NamedTuple):
 
 
 class StandIns:
-    """`async with StandIns(sockets) as workers`: one worker a listening socket."""
+    """`async with StandIns(sockets) as workers`: one worker a listening socket.
 
-    def __init__(self, listening: list[socket.socket]) -> None:
+    With `renders` they tell routers a prompt's tokens, as vLLM does; here each character is a token.
+    """
+
+    def __init__(self, listening: list[socket.socket], *, renders: bool = False) -> None:
+        self.renders = renders
         self.arrived: dict[str, Arrived] = {}
         """The newest request of each id."""
         self.asked = 0
@@ -114,6 +118,9 @@ class _Worker(asyncio.Protocol):
         path = self._target.decode("latin-1").partition("?")[0]
         body = b"".join(self._body)
         self._stand_ins.asked += 1
+        if self._stand_ins.renders and path.endswith("/completions/render"):
+            self._write(_whole(_rendered(body, in_list="chat" not in path)))
+            return
         mark = _MARK.search(body)
         if mark is not None:
             self._stand_ins.keep(mark[1].decode(), Arrived(self._number, path, tuple(self._headers), body))
@@ -152,6 +159,14 @@ class _Worker(asyncio.Protocol):
 
 def _chat(kind: str, choices: list[Any], usage: Any) -> dict[str, Any]:
     return {"id": "chatcmpl-hitrate", "object": kind, "created": 0, "model": MODEL, "choices": choices, "usage": usage}
+
+
+def _rendered(body: bytes, in_list: bool) -> Any:
+    """What vLLM answers to `/v1/completions/render`, one for each prompt, and to `/v1/chat/completions/render`."""
+    asked = msgspec.json.decode(body)
+    text = asked["prompt"] if in_list else "".join(message["content"] for message in asked["messages"])
+    rendered = {"request_id": "hitrate", "token_ids": [ord(character) for character in text], "sampling_params": {}}
+    return [rendered] if in_list else rendered
 
 
 def _event(value: Any) -> bytes:

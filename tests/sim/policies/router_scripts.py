@@ -43,16 +43,16 @@ class Run(NamedTuple):
     steps: tuple[Ask | End, ...]
     options: tuple[str, ...] = ()
     model: str | None = None
+    renders: bool = True
+    """Whether the workers tell the router a prompt's tokens, of which each character is one."""
 
     @property
     def fingerprint(self) -> str:
         return hashlib.sha256(json.dumps(self.steps).encode()).hexdigest()[:16]
 
 
-WORDS = (
-    "cache prefix block tree worker queue route prompt token layer head page swap evict match split leaf root node "
-    "größe naïve 前缀 キャッシュ кэш 🙂 façade"
-).split()
+COMMON = "cache prefix block tree worker queue route prompt token layer head page swap evict match split leaf root node"
+WORDS = [*COMMON.split(), "größe", "naïve", "前缀", "キャッシュ", "кэш", "🙂", "façade"]
 
 
 def traffic(seed: int, requests: int, workers: int, *, most_held: int, repeated: float) -> Iterator[Ask | End]:
@@ -93,7 +93,7 @@ def traffic(seed: int, requests: int, workers: int, *, most_held: int, repeated:
 def sessions(seed: int, requests: int) -> Iterator[Ask]:
     randomness = random.Random(seed)
     for number in range(requests):
-        session = f"session-{randomness.randrange(24)}" + randomness.choice(("", "", "-größe"[:-3]))
+        session = f"session-{randomness.randrange(24)}" + randomness.choice(("", "", "-a"))
         yield Ask(number, f"turn {number}", session=session)
 
 
@@ -119,10 +119,20 @@ def by_tree(router: str, model: str) -> Iterator[Run]:
 
 @cache
 def runs() -> tuple[Run, ...]:
-    quiet = tuple(traffic(21, 40, 3, most_held=3, repeated=0.5))
+    quiet = tuple(Ask(number, f"text {number % 7}") for number in range(40))
     return (
         *by_tree("sglang", "sglang-cache-aware"),
         *by_tree("vllm", "vllm-cache-aware"),
+        Run(
+            "engines that do not render, 3 workers",
+            "vllm",
+            "cache_aware",
+            3,
+            tuple(traffic(22, 80, 3, most_held=8, repeated=0.9)),
+            (),
+            "vllm-cache-aware:no_render=1",
+            renders=False,
+        ),
         Run("in turn, 3 workers", "sglang", "round_robin", 3, quiet, (), "round-robin"),
         Run("in turn, 3 workers", "vllm", "round_robin", 3, quiet, (), "round-robin"),
         Run("by session, 4 workers", "vllm", "consistent_hash", 4, tuple(sessions(31, 80))),

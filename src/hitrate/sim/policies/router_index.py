@@ -51,6 +51,10 @@ class RouterIndex:
             if self.first_holder[block] == replica:
                 self.first_holder[block] = (left & -left).bit_length() - 1
 
+    def holders(self, block: int) -> int:
+        """A bit for each replica that has it."""
+        return self._holders.get(block, 0)
+
     def matched(self, asked: Sequence[int]) -> tuple[int, int]:
         """How many leading blocks anybody holds, and a bit for each replica that holds the last of them."""
         holders = self._holders

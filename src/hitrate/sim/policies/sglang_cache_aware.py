@@ -4,7 +4,7 @@ https://github.com/sgl-project/sglang, sgl-model-gateway/src/policies/cache_awar
 the command line of sglang-router 0.3.2. Where queues are imbalanced, more than `abs` apart and the longest more than
 `rel` times the shortest, the shortest gets the request. Else, where more than `cache` of the prompt is in the tree, the
 replica that was the first to get the text of the last match; else again the shortest queue. The documentation says
-"smallest tree" for this last case, and releases before 0.3 did that: `below=smallest-tree`.
+"smallest tree" for this last case, as older gateways did: `below=smallest-tree`.
 
 The tree is the router's, built from its choices: it does not know what an engine evicted. Each replica's part is cut to
 `max_tree_size` characters every `evict_s` seconds, of which a token is taken to be four.
@@ -68,11 +68,14 @@ class SglangCacheAware:
         matched = sum(1 for _ in takewhile(tree.first_holder.__contains__, asked))
         tokens = min(matched * request.block_tokens, request.input_tokens)
         if tokens > self._cache * request.input_tokens:
-            return tree.first_holder[asked[matched - 1]]
+            return self._matched(tree, asked[matched - 1], replicas)
         if self._below == "smallest-tree":
             sizes = tree.sizes()
             return sizes.index(min(sizes))
         return shortest_queue(replicas)
+
+    def _matched(self, tree: RouterIndex, last: int, replicas: Sequence[ReplicaView]) -> int:
+        return tree.first_holder[last]
 
     def _evict(self, tree: RouterIndex, request: BlockRequest) -> None:
         self._evict_at = request.at_s + self._evict_s

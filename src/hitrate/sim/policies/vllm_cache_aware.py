@@ -1,12 +1,17 @@
-"""vllm-router's `cache_aware`: its fork of `sglang_cache_aware`, cut every 120 seconds.
+"""vllm-router's `cache_aware`: as `sglang_cache_aware`, but of all that have the whole match the shortest queue.
 
-https://github.com/vllm-project/router, src/policies/cache_aware.rs; defaults of vllm-router 0.1.17. Of a chat request
-that names a session, vllm-router looks at the session alone; what stands here is what it does with a prompt, and with
-a chat that names none.
+https://github.com/vllm-project/router, src/policies/cache_aware.rs; defaults and decisions of vllm-router 0.1.17. It
+looks at token ids, which it has an engine render (`/v1/completions/render`, `/v1/chat/completions/render`). Where the
+engines cannot, nothing ever matches, and what is left is the shortest queue: `no_render=1`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from hitrate.sim.policies.choosing import shortest_queue
+from hitrate.sim.policies.interface import BlockRequest, ReplicaView
+from hitrate.sim.policies.router_index import RouterIndex, bits
 from hitrate.sim.policies.sglang_cache_aware import SglangCacheAware
 
 
@@ -19,8 +24,9 @@ class VllmCacheAware(SglangCacheAware):
         abs: int = 64,
         rel: float = 1.5,
         evict_s: float = 120,
-        max_tree_size: int = 67_108_864,
+        max_tree_size: int = 33_554_432,
         characters_per_token: float = 4,
+        no_render: int = 0,
     ) -> None:
         super().__init__(
             cache=cache,
@@ -30,6 +36,13 @@ class VllmCacheAware(SglangCacheAware):
             max_tree_size=max_tree_size,
             characters_per_token=characters_per_token,
         )
+        self._renders = not no_render
+
+    def choose(self, request: BlockRequest, replicas: Sequence[ReplicaView]) -> int:
+        return super().choose(request, replicas) if self._renders else shortest_queue(replicas)
+
+    def _matched(self, tree: RouterIndex, last: int, replicas: Sequence[ReplicaView]) -> int:
+        return min(bits(tree.holders(last)), key=lambda replica: replicas[replica].in_flight)
 
 
 POLICY = VllmCacheAware
