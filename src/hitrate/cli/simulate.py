@@ -53,10 +53,12 @@ def _range(part: str, *, whole: bool) -> list[float]:
 
 
 def _ttls(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float | None, ...]:
+    if value is None or value == "none":
+        return (None,)
     from hitrate.explain.signs import lifetime_s
 
     found: list[float | None] = []
-    for part in (value or "none").split(","):
+    for part in value.split(","):
         seconds = lifetime_s(part.strip())
         if part.strip() != "none" and not seconds:
             raise click.BadParameter(f"expected lifetimes like 5m,1h or none; got {part!r}")
