@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from hitrate.core.secret_values import is_secret_header, mask_query
+from hitrate.logs.secret_values import is_secret_header, mask_query
 from hitrate.record.header_lines import HeaderLines
 from hitrate.record.masking import Secrets
 

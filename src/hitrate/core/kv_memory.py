@@ -61,7 +61,7 @@ def kv_memory(config: Mapping[str, Any], cache_type: str | None = None) -> KvMem
 
     ValueError for a config that does not say enough, or a model whose cache does not grow by so many bytes a token.
     """
-    text = next((config[name] for name in ("text_config", "llm_config", "language_config") if name in config), {})
+    text: Any = next((config[name] for name in ("text_config", "llm_config", "language_config") if name in config), {})
     values = {**config, **text} if isinstance(text, Mapping) else dict(config)
     _refuse_states(values)
     chosen = cache_type or _own_type(values)

@@ -15,11 +15,11 @@ from typing import Any
 from msgspec import Struct
 
 from hitrate.core.headers import kept_request_headers, kept_response_headers
-from hitrate.core.secret_values import SecretValues, cookie_values, mask_members, secrets_of_header, secrets_of_query
 from hitrate.core.sse import looks_like_events, split_events
 from hitrate.logs.json_values import body_of
 from hitrate.logs.lines import LONGEST_LINE
 from hitrate.logs.providers import model_of_url, target_of_url, wire_of_url
+from hitrate.logs.secret_values import SecretValues, cookie_values, mask_members, secrets_of_header, secrets_of_query
 from hitrate.logs.shapes import is_request_body
 from hitrate.logs.told import Told
 

@@ -89,5 +89,5 @@ def made_of(recipe: Recipe, pieces: Mapping[int, bytes]) -> bytes:
         elif isinstance(item, str):
             found.append(item.encode())
         else:
-            found.append(str(item[0]).encode().join(map(value_of, values_of(item[1:]))))  # type: ignore[arg-type])
+            found.append(str(item[0]).encode().join(map(value_of, values_of(item[1:]))))  # type: ignore[arg-type]
     return b"".join(found)

@@ -1,10 +1,10 @@
-"""The secrets of one exchange, and their removal from what is kept of it: see `core.secret_values`."""
+"""The secrets of one exchange, and their removal from what is kept of it: see `logs.secret_values`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from hitrate.core.secret_values import SecretValues, cookie_values, mask_members, secrets_of_header, secrets_of_query
+from hitrate.logs.secret_values import SecretValues, cookie_values, mask_members, secrets_of_header, secrets_of_query
 from hitrate.record.header_lines import HeaderLines
 from hitrate.targets.content_coding import unpacked_slices
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from time import perf_counter_ns, time
 
 from hitrate.core.headers import kept_request_headers, kept_response_headers
-from hitrate.core.secret_values import mask_query
+from hitrate.logs.secret_values import mask_query
 from hitrate.record.exchange import End, Exchange
 from hitrate.record.header_lines import TOKEN_HEADER, HeaderLines
 from hitrate.record.masking import Secrets

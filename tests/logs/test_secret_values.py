@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hitrate.core.secret_values import SecretValues, mask_members
+from hitrate.logs.secret_values import SecretValues, mask_members
 
 KEY = "sk-Planted-0123456789"
 
