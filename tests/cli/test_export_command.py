@@ -34,6 +34,21 @@ def imported(hitrate, *files) -> list[str]:
     return got.out.split()
 
 
+def test_an_import_leaves_out_the_keys_that_a_log_has(hitrate, tmp_path):
+    key = "sk-planted-0123456789"
+    made = exchange(0)
+    made["body"] |= {"api_key": key, "extra_headers": {"Authorization": f"Bearer {key}", "x-session-id": "s"}}
+    made["body"]["messages"][1]["content"] = f"why is {key} wrong?"
+    Path("log.jsonl").write_text(json.dumps(made) + "\n")
+    (run,) = imported(hitrate, "log.jsonl")
+    body = json.loads(hitrate("export", run).out)["body"]
+    assert (body["api_key"], body["messages"][1]["content"]) == ("***", "why is *** wrong?")
+    assert body["extra_headers"] == {"Authorization": "***", "x-session-id": "s"}
+    Path("again.jsonl").write_text(hitrate("export", run).out)
+    (again,) = imported(hitrate, "again.jsonl")
+    assert hitrate("export", again).out == hitrate("export", run).out
+
+
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda path: path.stem)
 def test_export_import_export_is_the_same_to_the_byte(hitrate, session, tmp_path):
     assert hitrate("export", session, "-o", "a.jsonl").code == 0

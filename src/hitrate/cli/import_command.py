@@ -38,6 +38,7 @@ def import_logs(files: tuple[str, ...], log_format: str | None) -> int:
 def _import(store: Store, file: str, log_format: str | None) -> str:
     """The id of the run. InputFileError where not one call can be read; the run is taken back when it breaks off."""
     from hitrate.cli.reading import no_call_in
+    from hitrate.logs.call_secrets import without_secrets
     from hitrate.logs.sniff import open_log
     from hitrate.logs.store import RECORDING
     from hitrate.targets.dialects.by_shape import read_reply
@@ -52,7 +53,8 @@ def _import(store: Store, file: str, log_format: str | None) -> str:
         RECORDING, first.target, first.model, f"hitrate import {file}", _started_at(first), content=content
     )
     try:
-        for batch in _batches(chain([first], calls)):
+        calls = chain([first], calls)
+        for batch in _batches(map(without_secrets, calls) if log.content_kept else calls):
             store.add_calls(run_id, batch)
     except BaseException:
         store.delete(run_id)

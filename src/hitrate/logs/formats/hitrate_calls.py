@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from hitrate.core.model import Call
 from hitrate.core.records import Skipped
-from hitrate.core.secret_headers import SECRET_HEADERS
 from hitrate.logs.call_lines import MARK, call_of_line
+from hitrate.logs.call_secrets import without_secret_headers
 from hitrate.logs.interface import ContentNotKept, Item, ReplyReader
 from hitrate.logs.lines import first_objects, raw_lines
 
@@ -49,16 +49,4 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[int, Item]]:
         if hashed and not said:
             said = True
             yield number, ContentNotKept()
-        yield number, _without_secrets(call)
-
-
-def _without_secrets(call: Call) -> Call:
-    """Who made the file may not have been hitrate."""
-    secret = [name for name in (*call.headers, *call.response_headers) if name.lower() in SECRET_HEADERS]
-    if not secret:
-        return call
-    return replace(
-        call,
-        headers={name: value for name, value in call.headers.items() if name not in secret},
-        response_headers={name: value for name, value in call.response_headers.items() if name not in secret},
-    )
+        yield number, without_secret_headers(call)  # who made the file may not have been hitrate
