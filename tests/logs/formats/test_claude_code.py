@@ -70,6 +70,12 @@ def test_an_answer_without_usage_is_damaged(tmp_path):
     assert records.skipped[0].reason == "/message/usage is null, expected an object"
 
 
+def test_lines_of_another_agent_are_not_passed_over_without_a_word(tmp_path):
+    pi = {"type": "message", "message": {"role": "assistant", "usage": {"input": 1, "cacheRead": 2, "output": 3}}}
+    calls, records = read(tmp_path, jsonl(line("a", 1), pi))
+    assert (len(calls), records.damaged) == (1, 1)
+
+
 def test_bedrock_is_known_by_the_model(tmp_path):
     (call,), _ = read(tmp_path, jsonl(line("a", 1, message={"model": "us.anthropic.claude-opus-4-5-20251101-v1:0"})))
     assert call.target == "bedrock"

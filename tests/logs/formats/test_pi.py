@@ -55,6 +55,13 @@ def test_a_turn_without_usage_is_damaged(tmp_path):
     assert (records.skipped[0].line, records.skipped[0].reason) == (2, "/message/usage is a string, expected an object")
 
 
+def test_an_answer_in_the_file_of_another_agent_is_no_turn(tmp_path):
+    """Claude Code writes an answer in several lines, which would count more than once."""
+    claude = {"type": "assistant", "message": {"role": "assistant", "usage": {"input_tokens": 5, "output_tokens": 1}}}
+    calls, records = read(tmp_path, jsonl(turn(), claude, claude))
+    assert (len(calls), records.damaged) == (1, 2)
+
+
 def happenings(tmp_path, *lines):
     calls, _ = read(tmp_path, jsonl(SESSION, *lines))
     return [[(one.kind, one.detail) for one in call.happenings] for call in calls]

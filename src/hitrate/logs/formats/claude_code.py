@@ -82,6 +82,9 @@ class Answers:
             return
         session = self._session(value)
         message = value.get("message")
+        if value.get("type") == "message" and isinstance(message, dict) and "usage" in message:
+            yield Skipped(line=line, reason="an answer in another program's session file, not in Claude Code's")
+            return
         if value.get("type") != "assistant" or not isinstance(message, dict) or message.get("model") == _NOT_A_CALL:
             self._note(value, session)
             return

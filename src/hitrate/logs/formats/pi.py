@@ -95,6 +95,9 @@ def _call(
     if not isinstance(raw_usage, dict):
         yield Skipped(line=line, reason=f"/message/usage is {kind(raw_usage)}, expected an object")
         return
+    if "input_tokens" in raw_usage and "input" not in raw_usage:
+        yield Skipped(line=line, reason="/message/usage is that of another program's session file, not of pi's")
+        return
     _, reading = read_reply({"usage": raw_usage}, "pi")
     usage = reading.usage
     unfinished = message.get("stopReason") in _UNFINISHED and not (usage.prompt_tokens or usage.output_tokens)
