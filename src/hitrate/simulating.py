@@ -27,6 +27,8 @@ from hitrate.sim.capacity.definitions import DEFINITIONS, Definition, Tally
 from hitrate.sim.capacity.interface import BlockCache
 from hitrate.sim.capacity.regrouped import Regrouped
 from hitrate.sim.capacity.rules import BlockRule, Setting, block_rule, step_note
+from hitrate.sim.fleet_replay import FleetReplay
+from hitrate.sim.policies.registry import make_policy, needs_time
 
 KNEES = (0.5, 0.9, 0.99)
 _POINTS_A_DOUBLING = 4
@@ -85,8 +87,7 @@ def simulate(opened: Callable[[], Trace], wanted: Wanted) -> SimulateResult:
 
     UsageError for what cannot be replayed of this trace, InputFileError for a trace that cannot be read.
     """
-    if wanted.replicas != 1:
-        raise UsageError(f"--replicas {wanted.replicas}: one replica is replayed so far; leave it out, or give 1")
+    wanted = _with_policy(wanted)
     first = 0 if wanted.last is None else wanted.last.first(_count(opened()))
     trace = opened()
     own_tokens = trace.facts.block_tokens
@@ -104,6 +105,17 @@ def simulate(opened: Callable[[], Trace], wanted: Wanted) -> SimulateResult:
             curve.add(chained)
     notes = list(_notes(trace, replays, own_tokens, wanted))
     return _result(trace, wanted, [replay.point(sums.prompts) for replay in replays], curve, sums, notes)
+
+
+def _with_policy(wanted: Wanted) -> Wanted:
+    """UsageError for a policy that there is not."""
+    if wanted.policy is not None:
+        make_policy(wanted.policy)
+    if wanted.replicas == 1:
+        return wanted
+    if wanted.curve:
+        raise UsageError("--curve is of one cache: leave out --replicas")
+    return replace(wanted, policy=wanted.policy or "round-robin")
 
 
 def _count(trace: Trace) -> int:
@@ -159,7 +171,12 @@ class _Replay:
     def point(self, prompts: Tally) -> SimulatedPoint:
         tally = self._tally
         point = _point(self.definition, self.rule.name, self._at, self._wanted, (tally.hits, tally.whole), prompts)
-        return replace(point, never_fit=getattr(self._cache, "never_fit", None), by_session=self._sessions.spread())
+        return replace(
+            point,
+            never_fit=getattr(self._cache, "never_fit", None),
+            by_session=self._sessions.spread(),
+            imbalance=self._cache.total().imbalance if isinstance(self._cache, FleetReplay) else None,
+        )
 
 
 def _point(
@@ -212,7 +229,14 @@ def _replays(trace: Trace, wanted: Wanted, first: int) -> Iterator[_Replay]:
             )
         for definition, capacity in product(_definitions(trace, rule, wanted), capacities):
             at = Setting(capacity, facts.block_tokens, ttl_s)
-            yield _Replay(rule, definition, at, rule.make(at), wanted, first)
+            yield _Replay(rule, definition, at, _cache(rule, at, wanted), wanted, first)
+
+
+def _cache(rule: BlockRule, at: Setting, wanted: Wanted) -> BlockCache:
+    """Of one replica, or of all behind their router."""
+    if wanted.replicas == 1 or wanted.policy is None:
+        return rule.make(at)
+    return FleetReplay(wanted.replicas, lambda: rule.make(at), wanted.policy, at.block_tokens, seed=wanted.seed)
 
 
 def _blocks(gib: float, block_tokens: int, memory: KvMemory | None) -> int:
@@ -322,6 +346,13 @@ def _notes(trace: Trace, replays: Iterable[_Replay], own_tokens: int, wanted: Wa
             yield f"{rule.name}: {rule.note}"
     if wanted.memory is not None:
         yield from wanted.memory.notes
+    if wanted.replicas > 1 and wanted.policy is not None:
+        yield f"capacities are of one replica, each of the {wanted.replicas} has as much"
+        if needs_time(wanted.policy):
+            yield (
+                f"policy {wanted.policy} weighs requests in flight; here they come one after another, and every replica "
+                "looks idle"
+            )
 
 
 def _result(

@@ -187,9 +187,35 @@ def test_parts_that_stand_for_themselves_are_chained_for_leading_blocks() -> Non
 
 
 @pytest.mark.parametrize(
+    ("policy", "hit_tokens", "imbalance"),
+    [
+        (None, 8, 1.0),  # in turn: the second one holds [0, 1, 3] when [0, 1, 2] comes
+        ("cache-aware", 19, 15 / 9.5),  # all but [4] to the first one
+    ],
+)
+def test_a_fleet(policy: str | None, hit_tokens: int, imbalance: float) -> None:
+    result = simulate(Made, Wanted(rules=("leaf-lru",), replicas=2, policy=policy))
+
+    row = result.rows[0]
+    assert (row.replicas, row.policy, result.policy) == (2, policy or "round-robin", policy or "round-robin")
+    assert (row.hit_tokens, row.imbalance) == (hit_tokens, pytest.approx(imbalance))
+    assert result.notes == ("capacities are of one replica, each of the 2 has as much",)
+
+
+def test_a_policy_that_weighs_loads_is_said_to_see_none() -> None:
+    notes = simulate(Made, Wanted(replicas=2, policy="dynamo-kv")).notes
+
+    assert notes[-1] == (
+        "policy dynamo-kv weighs requests in flight; here they come one after another, and every replica looks idle"
+    )
+
+
+@pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (Wanted(replicas=2), "--replicas 2: one replica is replayed so far"),
+        (Wanted(replicas=2, curve=True), "--curve is of one cache: leave out --replicas"),
+        (Wanted(replicas=2, rules=("optimal",)), "a fleet is replayed with rules of engines: vllm, leaf-lru or fifo"),
+        (Wanted(policy="nearest"), "routing policy 'nearest' is not known; use one of"),
         (Wanted(rules=("lru",)), "no rule is called 'lru'; known: vllm, leaf-lru, fifo"),
         (
             Wanted(rules=("anthropic-2026-11",)),

@@ -127,7 +127,11 @@ def _last(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
     show_default=True,
     help="Servers, each with a cache of its own.",
 )
-@click.option("--policy", metavar="NAME", help="How requests are routed to the replicas.")
+@click.option(
+    "--policy",
+    metavar="NAME",
+    help="How requests are routed to the replicas, as NAME or NAME:SETTING=VALUE,...; left out, round-robin.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of whatever is random.")
 @output_options
 def simulate(

@@ -55,6 +55,8 @@ class SimulatedPoint(Struct, frozen=True, kw_only=True):
     """The definition in words: what is above the line, and what below."""
     never_fit: int | None = None
     """Requests longer than the whole cache, which an engine would refuse; None where the rule takes them."""
+    imbalance: float | None = None
+    """The busiest replica's new tokens over the mean of all, over the whole trace: 1 is even. None for one replica."""
     by_session: SessionSpread | None = None
     """None where the trace knows of no sessions."""
     share_of_most: float | None = None

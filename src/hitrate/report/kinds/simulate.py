@@ -28,6 +28,10 @@ def exact_percent(value: float) -> str:
     return f"{100 * value:.2f}"
 
 
+def times(value: float) -> str:
+    return f"{value:.2f}"
+
+
 def _of_sessions(name: str, row: SimulatedPoint) -> float | None:
     return None if row.by_session is None else getattr(row.by_session, name)
 
@@ -40,8 +44,13 @@ ROWS = (
     Column(key="prompt_tokens", header="prompt\ntokens", show=count, drop_order=1),
     Column(key="hit_tokens", header="hit\ntokens", show=count),
     Column(key="hit_rate", header="hit\nrate %", show=exact_percent),
+    Column(key="replicas", header="replicas", show=count, drop_order=4),
+    Column(key="policy", header="policy"),
+    Column(key="imbalance", header="busiest\nby mean", show=times),
     Column(key="definition", header="counted"),
 )
+
+_OF_FLEETS = ("replicas", "policy", "imbalance")
 
 POINTS = (
     Column(key="capacity_blocks", header="capacity\nblocks", show=count),
@@ -83,8 +92,10 @@ def _doubled(points: tuple[SimulatedPoint, ...]) -> Iterator[SimulatedPoint]:
 
 
 def _shown(columns: tuple[Column, ...], rows: tuple[SimulatedPoint, ...]) -> tuple[Column, ...]:
-    """Without those of GiB and lifetimes where no row has any."""
+    """Without those of GiB and lifetimes where no row has any, and those of fleets for one replica."""
     bare = {name for name in ("capacity_gib", "ttl_s") if all(getattr(row, name, None) is None for row in rows)}
+    if all(row.replicas == 1 for row in rows):
+        bare.update(_OF_FLEETS)
     return tuple(column for column in columns if column.key not in bare)
 
 
