@@ -13,6 +13,7 @@ import binascii
 import contextlib
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
@@ -38,11 +39,17 @@ _SECRET_PARAMETER = re.compile(
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9-]* +")
 _KEPT_NAMES = frozenset(name.encode() for name in REQUEST_HEADERS - SECRET_HEADERS)
 _SECRET_NAMES = frozenset(name.encode() for name in SECRET_HEADERS)
+_LONGEST_NAME = 64
 _COOKIE_ATTRIBUTES = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite", b"secure", b"httponly"})
 
 
 def is_secret_header(name: bytes) -> bool:
     """Of a request, by a list and by its name: gateways have key headers of their own. `name` is in lower case."""
+    return _is_secret(name) if len(name) <= _LONGEST_NAME else _SECRET_NAME.search(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(name: bytes) -> bool:
     return name in _SECRET_NAMES or (name not in _KEPT_NAMES and _SECRET_NAME.search(name) is not None)
 
 
@@ -116,14 +123,19 @@ _WHOLE_NAMES = (b'token"', b'cookie"')
 _HEADERS = b'headers"'
 _ADDRESSES = (b'server_url"', b'api_base"', b'base_url"')
 
-_LONGEST_NAME = 64
+_ENDINGS = tuple(ending[:-1] for ending in (*_MEMBERS, *_WHOLE_NAMES, _HEADERS, *_ADDRESSES))
+_LONGEST_ENDING = max(map(len, _ENDINGS))
+_END_OF_NAME = re.compile(rb'"\s*:\s*["{]')
+"""Of a member that is a string or an object."""
+
 _NAME_PARTS = b"_.-"
 _STRING = re.compile(rb'\s*:\s*"((?:[^"\\]|\\.)*)(?:"|\Z)', re.DOTALL)
 """A string of JSON behind its name; it may be cut off."""
 _INSIDE = re.compile(rb'(?:[^"\\]|\\.)*', re.DOTALL)
 _OBJECT = re.compile(rb"\s*:\s*\{([^{}]*)")
 _HEADER = re.compile(rb'"([^"\\]*)"\s*:\s*"((?:[^"\\]|\\.)*)(?:"|\Z)', re.DOTALL)
-_CAPITALS = frozenset(range(ord("A"), ord("Z") + 1))
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+"""RFC 3986, 2.3: spelled in one way."""
 _IN_ADDRESS = re.compile(
     rb"(?i)//([^/@?#]+)@|[?&;](?:[^=&#;]*(?:key|token|secret|passw|signature|credential)[^=&#;]*|sig|auth|code)=([^&#;]*)"
 )
@@ -152,6 +164,8 @@ _MCP = b"mcp"
 def mask_members(body: bytes) -> tuple[bytes, list[bytes]]:
     """A request without the values of members that are there to hold a key, and those that are to be looked for
     elsewhere. What was said stays; a body that cannot be read as JSON is searched as a whole."""
+    if not _may_hold_secrets(body):
+        return body, []
     try:
         members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -176,6 +190,15 @@ def _masked_members(body: bytes, passed: list[tuple[int, int]]) -> tuple[bytes, 
             text for text in _credential(body[start:end]) if len(text) >= SHORTEST_MEMBER_BYTES and b" " not in text
         ]
     return (b"".join(pieces) + body[done:], found) if done else (body, [])
+
+
+def _may_hold_secrets(body: bytes) -> bool:
+    """False where `_secret_spans` finds nothing, which takes no more than a look at every name."""
+    for found in _END_OF_NAME.finditer(body):
+        end = found.start()
+        if body[max(end - _LONGEST_ENDING, 0) : end].lower().endswith(_ENDINGS):
+            return True
+    return False
 
 
 def _secret_spans(body: bytes) -> Iterator[tuple[int, int]]:
@@ -229,12 +252,12 @@ def _spans_of(names: set[str], members: dict[str, msgspec.Raw], body: bytes) -> 
 class SecretValues:
     """Values that are looked for, and removed, wherever they are repeated."""
 
-    __slots__ = ("_rare", "_values")
+    __slots__ = ("_values", "_whole")
 
     def __init__(self, values: Iterable[bytes] = ()) -> None:
         self._values: list[bytes] = []
-        self._rare: list[bytes] = []
-        """For each value the bytes it is made of, capitals first, since these are what a text may lack."""
+        self._whole: list[bytes] = []
+        """The values as they were given, without their other spellings."""
         self.add(*values)
 
     def __bool__(self) -> bool:
@@ -245,7 +268,7 @@ class SecretValues:
         for value in values:
             if len(value) >= SHORTEST_BYTES and value not in _PLACEHOLDERS and value not in self._values:
                 self._values += [value, *_other_spellings(value)]
-                self._rare.append(bytes(sorted(set(value) & _CAPITALS)) + bytes(set(value) - _CAPITALS))
+                self._whole.append(value)
                 # The longest first: a value may hold another one.
                 self._values.sort(key=len, reverse=True)
 
@@ -259,7 +282,7 @@ class SecretValues:
         """`mask`, also of values that come in pieces, event by event, as a model says them."""
         data = self.mask(data)
         # Half a microsecond for most streams, which lack one or another of the letters.
-        if any(all(letter in data for letter in letters) for letters in self._rare):
+        if any(all(map(data.__contains__, value)) for value in self._whole):
             for word in _STREAMED:
                 if word in data:
                     for colon in (b'":"', b'": "'):
@@ -305,6 +328,8 @@ def _text_in_front(data: bytes) -> bytes:
 
 def _other_spellings(value: bytes) -> list[bytes]:
     """As JSON and as addresses may have it."""
+    if not value.translate(None, _UNRESERVED):
+        return []
     spellings = {value.replace(b"/", b"\\/"), quote_from_bytes(value, safe="").encode()}
     return [spelling for spelling in spellings if spelling != value]
 

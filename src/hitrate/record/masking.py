@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from hitrate.logs.secret_values import SecretValues, cookie_values, mask_members, secrets_of_header, secrets_of_query
+from hitrate.logs.secret_values import (
+    SecretValues,
+    cookie_values,
+    is_secret_header,
+    mask_members,
+    secrets_of_header,
+    secrets_of_query,
+)
 from hitrate.record.header_lines import HeaderLines
 from hitrate.targets.content_coding import unpacked_slices
 
@@ -17,7 +24,8 @@ class Secrets:
     def __init__(self, head: HeaderLines, target: bytes, further: Iterable[bytes] = ()) -> None:
         self._values = SecretValues(further)
         for name, line in zip(head.names, head.lines, strict=True):
-            self._values.add(*secrets_of_header(name, line[len(name) + 1 :].strip(b" \t")))
+            if is_secret_header(name):
+                self._values.add(*secrets_of_header(name, line[len(name) + 1 :].strip(b" \t")))
         self._values.add(*secrets_of_query(target))
 
     def add_response_headers(self, head: HeaderLines) -> None:

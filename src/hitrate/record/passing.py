@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from time import perf_counter_ns, time
 
 from hitrate.core.headers import kept_request_headers, kept_response_headers
@@ -14,6 +15,9 @@ from hitrate.record.masking import Secrets
 Keep = Callable[[bytes], object]
 
 _TOKEN_HEADER = TOKEN_HEADER.decode()
+
+_LONGEST_NAME = 256
+"""Of a header that is kept."""
 
 
 class Passing:
@@ -94,10 +98,12 @@ class Passing:
             self._secrets.add_response_headers(head)
         secrets, mask = self._secrets, self._secrets.mask
         # The request's body first: it may tell of a secret that the rest repeats.
-        request_body, request_plain, _ = self._body(self._head, self._request, secrets.mask_request)
-        response_body, response_plain, place = self._body(head, self._response, secrets.mask_response)
-        request_headers = self._headers(self._head, kept_request_headers, request_plain)
-        response_headers = self._headers(head, kept_response_headers, response_plain)
+        coding = _coding(self._head)
+        request_body, request_coding, _ = _without_secrets(self._request, coding, secrets.mask_request)
+        coding = "" if head is None else _coding(head)
+        response_body, response_coding, place = _without_secrets(self._response, coding, secrets.mask_response)
+        request_headers = _kept_headers(self._head, _kept_in_request, request_coding, mask)
+        response_headers = {} if head is None else _kept_headers(head, _kept_in_response, response_coding, mask)
         reads = [(so_far, max(stamp_ns - sent_ns, 0)) for so_far, stamp_ns in self._stamps]
         if place is not None:
             reads = [(place(so_far), moment) for so_far, moment in reads]
@@ -121,44 +127,57 @@ class Passing:
             left_out=self._request.left_out + self._response.left_out,
         )
 
-    def _headers(
-        self,
-        head: HeaderLines | None,
-        keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]],
-        without_coding: bool,
-    ) -> dict[str, str]:
-        if head is None:
-            return {}
-        headers = keep(head.pairs())
-        headers.pop(_TOKEN_HEADER, None)
-        headers.pop("content-encoding", None)
-        if (coding := _coding(head)) and not without_coding:
-            headers["content-encoding"] = coding
-        mask = self._secrets.mask
-        for name, value in headers.items():
-            headers[name] = mask(value.encode("latin-1")).decode("latin-1")
-        return headers
-
-    def _body(
-        self, head: HeaderLines | None, kept: _Kept, mask: Callable[[bytes, str], tuple[bytes, bool] | None]
-    ) -> tuple[bytes, bool, Callable[[int], int] | None]:
-        """The body of one side without secrets, whether its content coding was taken off for that, and where a place
-        in the body is in it now; None: unmoved."""
-        body = kept.body()
-        masked = mask(body, "" if head is None else _coding(head))
-        if masked is None:
-            kept.left_out += len(body)
-            return b"", False, lambda place: 0
-        clean, unpacked = masked
-        if clean is body:
-            return body, False, None
-        if unpacked:
-            return clean, True, lambda place: len(clean) if place >= len(body) else 0
-        return clean, False, lambda place: min(len((mask(body[:place], "") or (b"",))[0]), len(clean))
-
 
 def _coding(head: HeaderLines) -> str:
     return (head.value(b"content-encoding") or b"").decode("latin-1").lower()
+
+
+def _kept_headers(
+    head: HeaderLines, kept: Callable[[bytes], str | None], coding: str, mask: Callable[[bytes], bytes]
+) -> dict[str, str]:
+    headers = {
+        own: mask(line[len(name) + 1 :].strip(b" \t")).decode("latin-1")
+        for name, line in zip(head.names, head.lines, strict=True)
+        if (own := kept(name)) is not None
+    }
+    if coding:
+        headers["content-encoding"] = coding
+    return headers
+
+
+def _kept_in_request(name: bytes) -> str | None:
+    """The name as text; None for a header that is not kept as it was sent."""
+    return _name_if_kept(name, kept_request_headers) if len(name) <= _LONGEST_NAME else None
+
+
+def _kept_in_response(name: bytes) -> str | None:
+    return _name_if_kept(name, kept_response_headers) if len(name) <= _LONGEST_NAME else None
+
+
+@lru_cache(maxsize=1024)
+def _name_if_kept(name: bytes, keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]]) -> str | None:
+    text = name.decode("latin-1")
+    return text if keep([(text, "")]) and text not in (_TOKEN_HEADER, "content-encoding") else None
+
+
+def _without_secrets(
+    kept: _Kept, coding: str, mask: Callable[[bytes, str], tuple[bytes, bool] | None]
+) -> tuple[bytes, str, Callable[[int], int] | None]:
+    """The body of one side, the content coding that is left, and where a place in the body is in it now; None: unmoved.
+
+    A coding is taken off where a secret was inside.
+    """
+    body = kept.body()
+    masked = mask(body, coding)
+    if masked is None:
+        kept.left_out += len(body)
+        return b"", coding, lambda place: 0
+    clean, unpacked = masked
+    if clean is body:
+        return body, coding, None
+    if unpacked:
+        return clean, "", lambda place: len(clean) if place >= len(body) else 0
+    return clean, coding, lambda place: min(len((mask(body[:place], "") or (b"",))[0]), len(clean))
 
 
 class _Kept:
