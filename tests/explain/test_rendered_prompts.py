@@ -133,3 +133,45 @@ def test_the_plugin_sees_it_in_two_questions(template):
     prompts = [rendered(template, [("system", f"Now 09:14:0{turn}\n{RULES}"), *history(turn)[-1:]]) for turn in (0, 1)]
     with pytest.raises(AssertionError, match="clock-in-prefix"):
         assert_prefix_stable(*prompts)
+
+
+def ids(number: int, start: int) -> list[int]:
+    return [(start + 7919 * place) % 120_000 for place in range(number)]
+
+
+OPENING, QUESTION, OTHER = ids(640, 5), ids(30, 900_001), ids(90, 700_003)
+TABLE = ids(128, 333_331)
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        pytest.param(
+            [*ids(704, 11), *TABLE, *ids(500, 17)], [*ids(1728, 23), *TABLE, *ids(400, 29)], id="a table in two texts"
+        ),
+        pytest.param([*OPENING, *QUESTION], [*OPENING, *OTHER], id="another question behind one opening"),
+        pytest.param(
+            [*OPENING[:64], *ids(640, 41), *TABLE, *ids(640, 43)],
+            [*OPENING[:64], *ids(1280, 47), *TABLE, *ids(640, 53)],
+            id="a table behind a common opening",
+        ),
+        pytest.param([*OPENING, *QUESTION], [*OPENING, *QUESTION, *OTHER], id="one that goes on"),
+    ],
+)
+def test_unrelated_token_ids_are_healthy(tmp_path, was, now):
+    report = explained(tmp_path, [{"input_tok_ids": was}, {"input_tok_ids": now}])
+    assert (report.format, report.findings) == ("token-ids", ())
+
+
+def test_token_ids_of_which_some_changed_are_one_prompt(tmp_path):
+    """In front, where most stands behind it still; and in the last piece, the end of which comes again."""
+    for place in (10, 648):
+        was = [*OPENING, *QUESTION]
+        now = [*was[:place], 119_999, *was[place + 1 :], *OTHER]
+        report = explained(tmp_path, [{"input_tok_ids": was}, {"input_tok_ids": now}])
+        assert [(one.cause, one.pointer) for one in report.findings] == [("prompt-changed", f"/prompt/{place}")]
+
+
+def test_prompts_of_an_unknown_engine_are_under_no_rule(tmp_path):
+    report = explained(tmp_path, [{"input_tok_ids": OPENING}, {"input_tok_ids": [*OPENING, *QUESTION]}])
+    assert report.rule_set is None

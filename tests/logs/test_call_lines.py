@@ -36,6 +36,7 @@ FULL = Call(
     raw_usage={"prompt_tokens": 2**70, "odd": {"deep": [None, 1e300]}},
     happenings=(Happening(kind="compaction", detail="of 9 tokens", at=None), Happening(kind="setting", at=1.0)),
     line=7,
+    rebuilt=True,
     diagnosis={"cache_miss_reason": {"type": "system_changed"}},
 )
 

@@ -134,6 +134,7 @@ calls = st.builds(
     raw_usage=st.none() | objects,
     happenings=st.lists(happenings, max_size=2).map(tuple),
     line=counts,
+    rebuilt=st.booleans(),
     diagnosis=st.none() | objects,
 )
 
@@ -300,7 +301,7 @@ def test_a_newer_schema_is_refused(tmp_path):
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        UsageError, match=r"runs.sqlite3 was written by a newer hitrate \(schema 99, this one knows 3\)"
+        UsageError, match=r"runs.sqlite3 was written by a newer hitrate \(schema 99, this one knows 4\)"
     ):
         Store.open(path)
 

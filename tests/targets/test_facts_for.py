@@ -3,6 +3,7 @@ import pytest
 from hitrate.core.model import Usage
 from hitrate.targets.facts_for import facts_for, has_timings
 
+ROUTED = "the router's session header (such as x-session-id)"
 ANY = "your provider's session key (prompt_cache_key, user, or the header x-session-affinity)"
 
 
@@ -28,7 +29,7 @@ ANY = "your provider's session key (prompt_cache_key, user, or the header x-sess
         ("fireworks", "openai-chat", "m", None, 1, None, "prompt_cache_key"),
         ("xai", "openai-chat", "grok-4", None, 1, None, "the header x-grok-conv-id"),
         ("DeepInfra", "openai-chat", "m", None, 1, None, "the header x-session-affinity"),
-        ("vllm", "openai-chat", "m", "vllm-2026-11", 16, 0, "the router's session header (such as x-session-id)"),
+        ("vllm", "openai-chat", "m", "vllm-2026-11", 16, 0, ROUTED),
         ("llamacpp", "openai-chat", "m", "llama.cpp-2026-10", 1, 0, None),
         ("llamacpp", "llamacpp-completion", None, "llama.cpp-2026-10", 1, 0, None),
         ("", "llamacpp-completion", None, None, 1, None, None),

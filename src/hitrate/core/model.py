@@ -144,6 +144,9 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the log says happened since the session's call before this one."""
     line: int | None = None
     """The line, from 1, of the log that it was read from, where that has lines."""
+    rebuilt: bool = False
+    """The log does not hold the request: `body` was put together from what it has of the conversation. A member that is
+    not there may have been sent, and how things were written down is not known."""
     diagnosis: dict[str, Any] | None = None
     """What the vendor itself says about a missed cache (Anthropic's cache diagnostics), untouched."""
 

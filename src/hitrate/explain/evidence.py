@@ -78,6 +78,8 @@ class Seen(Struct, kw_only=True):
     blocks: int = 0
     characters: int = 0
     marks: tuple[Mark, ...] = ()
+    rebuilt: bool = False
+    """Its request was put together from a log that does not hold it: see `hitrate.explain.rebuilt`."""
     stray_marks: tuple[str, ...] = ()
     """JSON pointers of members that are cache markers on another wire and that this one does not read."""
     happenings: tuple[Happening, ...] = ()

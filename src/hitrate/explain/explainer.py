@@ -29,6 +29,7 @@ from hitrate.explain.grouping import Findings
 from hitrate.explain.labelling import labels_of_loss, labels_without_cause
 from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.pairs.pairing import Pairing
+from hitrate.explain.rebuilt import as_far_as_shown, facts_shown, is_shown, may_have_cached, may_say
 from hitrate.explain.rendered import behind, is_near, kept_behind
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import seen_of
@@ -197,6 +198,8 @@ class Explainer:
 
     def _beside_the_text(self, seen: Seen, pair: Pair, account: Account) -> _Blame | None:
         evidence = self._evidence(seen, pair, account)
+        if not may_have_cached(evidence):
+            return None
         if evidence.before is not None and (seen.marks or evidence.before.marks):
             evidence = replace(evidence, markers=self._markers(seen), markers_before=self._markers(evidence.before))
         blame = self._first(OTHER_CAUSES, evidence)
@@ -265,6 +268,8 @@ class Explainer:
             if comparison.divergence is None:
                 return None
             divergence = comparison.divergence
+            if not is_shown(divergence, prompts, before, seen):
+                return None
             kept = max(kept, pair.kept_characters if pair.relation in _BREAKS else 0)
             far = behind(divergence, kept) <= ODD_CHARACTERS or not (
                 is_near(comparison, divergence, kept) or differs_in_tools(prompts, divergence)
@@ -318,7 +323,7 @@ class Explainer:
             call=seen,
             before=before,
             pair=pair,
-            facts=self._sources.facts(seen),
+            facts=facts_shown(self._sources.facts(seen), seen),
             divergence=divergence,
             reusable_tokens=account.reusable_tokens,
             lost_tokens=account.lost(seen),
@@ -331,9 +336,10 @@ class Explainer:
     def _first(self, causes: Iterable[Cause], evidence: Evidence) -> _Blame | None:
         before = None if evidence.before is None else evidence.before.index
         for cause in causes:
-            recognised = cause.recognise(evidence)
-            if recognised is not None:
-                return _Blame(cause, recognised, evidence.divergence, before)
+            if not may_say(cause.name, evidence.call, evidence.before):
+                continue
+            if (said := cause.recognise(evidence)) is not None:
+                return _Blame(cause, as_far_as_shown(said, cause.name, evidence.call), evidence.divergence, before)
         return None
 
     def _settle(self, seen: Seen, pair: Pair, account: Account, blame: _Blame | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hitrate.explain.evidence import Evidence
-from hitrate.explain.signs import WHOLE_TEXT, duration, gap_s, last_touch, asked_lifetime_s, overlap, warm_by_time
+from hitrate.explain.signs import WHOLE_TEXT, asked_lifetime_s, duration, gap_s, last_touch, overlap, warm_by_time
 
 _TEXT = {
     "append": "the text: the earlier prompt stands unchanged in front",
@@ -39,7 +39,8 @@ def _key(evidence: Evidence) -> str | None:
     if evidence.before is None or evidence.before.key != evidence.call.key:
         return None
     names = [setting.pointer for setting in evidence.call.key]
-    return "the key: same model and settings" + (f" ({', '.join(names[:6])})" if names else "")
+    start = "what the log shows of the key" if evidence.call.rebuilt else "the key"
+    return f"{start}: same model and settings" + (f" ({', '.join(names[:6])})" if names else "")
 
 
 def _gap(evidence: Evidence) -> str | None:

@@ -36,6 +36,7 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
         blocks=sum(map(len, map(_blocks_of, parts))),
         characters=sum(map(_characters_of, parts)),
         marks=_marks(parts) if any(map(_marks_of, parts)) else (),
+        rebuilt=call.rebuilt,
         stray_marks=sketch.stray_marks,
         happenings=call.happenings,
         diagnosis=call.diagnosis,

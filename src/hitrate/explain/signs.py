@@ -96,6 +96,8 @@ def tokens_in_reach(evidence: Evidence) -> int:
     call, before, facts = evidence.call, evidence.before, evidence.facts
     if before is None or not call.characters:
         return 0
+    if call.rebuilt:  # where its markers are is not known: what the earlier call left, if all of that is in front
+        return (left_by(before, facts) or 0) if evidence.pair.relation in ("append", "repeat") else 0
     shared = shared_characters(evidence)
     newest = _entries_of(before, facts)[-1:]
     found = _found(call, [entry for entry in newest if entry.characters <= shared], facts)

@@ -31,6 +31,7 @@ NAMES = (
     "happenings",
     "diagnosis",
     "raw_usage",
+    "rebuilt",
     "headers",
     "sources",
     "reply",
@@ -56,6 +57,7 @@ def from_call(call: Call) -> list[Any]:
         json_text(call.happenings) if call.happenings else None,
         None if call.diagnosis is None else json_text(call.diagnosis),
         None if call.raw_usage is None else json_text(call.raw_usage),
+        int(call.rebuilt),
         json_text(call.headers),
         json_text(call.usage.sources),
         None if call.reply is None else json_text(_reply_members(call.reply)),
@@ -89,6 +91,7 @@ def to_call(row: sqlite3.Row, body: bytes, headers: str | None, sources: str | N
         happenings=tuple(Happening(**happening) for happening in happenings),
         diagnosis=None if row["diagnosis"] is None else json.loads(row["diagnosis"]),
         raw_usage=None if row["raw_usage"] is None else json.loads(row["raw_usage"]),
+        rebuilt=bool(row["rebuilt"]),
         reply=None if reply is None else _reply(json.loads(reply)),
         **texts,
     )
@@ -154,7 +157,7 @@ def _derived(message: Any) -> dict[str, Any]:
         for name, kind in (("text", "text"), ("reasoning", "thinking")):
             texts = [block.get(kind) for block in content if isinstance(block, dict) and block.get("type") == kind]
             if texts and all(isinstance(one, str) for one in texts):
-                found[name] = "".join(texts)
+                found[name] = "".join(map(str, texts))
     for member in ("reasoning_content", "reasoning"):
         if isinstance(reasoning := message.get(member), str):
             found["reasoning"] = reasoning

@@ -51,6 +51,8 @@ class Told(Struct, kw_only=True):
     error: str | None = None
     headers: dict[str, str] = {}
     response_headers: dict[str, str] = {}
+    rebuilt: bool = False
+    """The record has parts of the request, from which `body` was put together."""
 
 
 def calls_told(told: Told, read_reply: ReplyReader, line: int | None) -> Iterator[Call | Skipped | Remark]:
@@ -78,6 +80,7 @@ def calls_told(told: Told, read_reply: ReplyReader, line: int | None) -> Iterato
         target=told.target,
         dialect=wire or found or "",
         body=body,
+        rebuilt=told.rebuilt and bool(body),
         model=told.model or _text(told.request, "model") or _text(response, "model"),
         session=told.session,
         label=told.label,

@@ -136,7 +136,7 @@ class KnownCalls:
         conversation: int,
         characters: int,
     ) -> None:
-        _, digests, sizes, head = prompt
+        _, digests, sizes, head, _ = prompt
         self.indexes.append(seen.index)
         self.answered.append(seen.answered)
         self.against.append(-1 if against is None else against)

@@ -41,6 +41,15 @@ def alike(was: str, now: str) -> bool:
     return len(one & other) >= _SHARED_SHINGLES * min(len(one), len(other))
 
 
+def resumes(was: str, now: str) -> bool:
+    """Whether the end of one text stands in the other behind the place where they part: something changed inside it.
+    Where nothing of it is found again, another text begins there."""
+    front = _common_front(was, now)
+    end = was[front:][-_PROBE:]
+    end = end[len(end) // 2 :]
+    return len(end) >= _SHINGLE and end in now[front:]
+
+
 def carries(prompt: str, messages: Sequence[str]) -> bool:
     """Whether the text of a good part of `messages`, two at least, stands in `prompt` word by word."""
     step = max(1, len(messages) // _MOST_PROBES)

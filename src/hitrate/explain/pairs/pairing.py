@@ -11,14 +11,24 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from hitrate.core.prompt import Sketch
+from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
+from hitrate.explain.pairs.fan_in import joins, went_apart, whole_in_front
 from hitrate.explain.pairs.going_on import going_on
 from hitrate.explain.pairs.heads import Heads, heads_alike
 from hitrate.explain.pairs.known_calls import KnownCalls
 from hitrate.explain.pairs.likeness import alike
 from hitrate.explain.pairs.prefix_tree import Walk, common_front
 from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Kept, Prompt, goes_on, kept_text, prompt_of, weight
-from hitrate.explain.pairs.replay import Texts, TextsOf, carries_conversation, has_grown, is_replayed, is_resent
+from hitrate.explain.pairs.replay import (
+    Texts,
+    TextsOf,
+    begins_anew,
+    carries_conversation,
+    has_grown,
+    is_replayed,
+    is_resent,
+)
 
 _CANDIDATES = 6
 _SAME_CONVERSATION = 0.2
@@ -29,6 +39,8 @@ _MUCH = 400
 """Code points of shared messages that are enough however long the prompts are."""
 _KEPT = 0.05
 """Of the earlier prompt's messages behind a change, that have to stand behind it still for it to be a rewrite."""
+_MOSTLY = 0.5
+"""The same in pieces of a fixed size, which others share by chance; and in all where two such prompts start unlike."""
 _BESIDE = 0.25
 """Of the length of the conversation's prompt, that a side request has at most."""
 _BESIDE_MESSAGES = 3
@@ -66,7 +78,7 @@ class Pairing:
         known = self._known
         if usual := going_on(known, seen, sketch.parts):
             return usual
-        prompt = prompt_of(sketch)
+        prompt = prompt_of(sketch, rendered=wire_named(seen.dialect) == RENDERED)
         walk = known.tree.walk(prompt.digests)
         best = known.tree.best(walk)
         front = self._front(prompt, walk, seen.session)
@@ -203,23 +215,20 @@ class Pairing:
             for call in self._known.ended_with(prompt.digests[-1], whole, walk):
                 if not self._known.apart(call, seen.session):
                     return self._carried_on(seen, prompt, walk, call)
-        if (front := self._beside(seen, prompt, walk)) is not None:
+        front = whole_in_front(self._known, seen, prompt, walk)
+        if front is not None and self._is_beside(prompt, front):
             return self._carried_on(seen, prompt, walk, front)
         candidate = self._most_in_common(seen, prompt)
-        found = None if candidate is None else self._related(seen, prompt, walk, candidate)
-        return found or self._summary(seen, prompt) or self._replay(seen, prompt) or self._start(seen, prompt, walk)
+        found = None if candidate is None else self._related(seen, prompt, walk, candidate, front)
+        if found is None and not joins(self._known, seen, prompt):
+            found = self._summary(seen, prompt) or self._replay(seen, prompt)
+        return found or self._start(seen, prompt, walk)
 
-    def _beside(self, seen: Seen, prompt: Prompt, walk: Walk) -> int | None:
-        """The newest call of a conversation, where its whole prompt stands in front and all of this one's messages were
-        sent before: two agents with other instructions go through one history side by side."""
+    def _is_beside(self, prompt: Prompt, front: int) -> bool:
+        """Whether a prompt goes on from the newest call of a conversation with messages that were all sent before: two
+        agents with other instructions go through one history side by side."""
         known = self._known
-        best = known.tree.best(walk)
-        if best is None or not prompt.digests or known.last_with(prompt.digests[-1]) is None:
-            return None
-        call, shared = best
-        whole = prompt.head < shared == known.tree.depth_of(call) and known.tree.is_front(call, walk)
-        newest = known.tips[known.conversations[call]] == call
-        return call if whole and newest and not known.apart(call, seen.session) else None
+        return known.last_with(prompt.digests[-1]) is not None and known.tips[known.conversations[front]] == front
 
     def _most_in_common(self, seen: Seen, prompt: Prompt) -> int | None:
         """The call with most of this prompt's messages, if these are enough to be the same conversation."""
@@ -237,6 +246,8 @@ class Pairing:
             least = _SAME_SESSION if known.sessions[call] == seen.session != "" else _SAME_CONVERSATION
             shorter = min(prompt.message_characters, known.message_characters[call])
             if in_common <= 0 or in_common < min(least * shorter, _MUCH):
+                continue
+            if prompt.is_in_pieces and in_common < shorter * (least if was[:1] == prompt.digests[:1] else _MOSTLY):
                 continue
             if not self._may_be_one(seen, prompt, call, was):
                 continue
@@ -281,8 +292,9 @@ class Pairing:
             if digest in shared
         )
 
-    def _related(self, seen: Seen, prompt: Prompt, walk: Walk, in_common: int) -> _Found | None:
-        """How the prompt relates to a call of its conversation; None where it is another conversation after all."""
+    def _related(self, seen: Seen, prompt: Prompt, walk: Walk, in_common: int, front: int | None) -> _Found | None:
+        """How the prompt relates to a call of its conversation; None where it is another conversation after all.
+        `front` is as of `whole_in_front`."""
         known = self._known
         call = known.answered_for(in_common)
         if known.tree.is_front(in_common, walk):
@@ -293,6 +305,8 @@ class Pairing:
         shared = common_front(was, prompt.digests)
         if shared == len(was):
             return self._carried_on(seen, prompt, walk, call)
+        if front is not None and shared < known.tree.depth_of(front) and went_apart(known, call, front):
+            return self._carried_on(seen, prompt, walk, front)  # it goes on there, and takes this one in
         conversation: int | None = known.conversations[call]
         if known.apart(call, seen.session) and not prompt.has_replies(prompt.head):
             conversation = None
@@ -311,38 +325,27 @@ class Pairing:
         one_changed = (
             shared + 1 < len(was) < len(prompt.digests) and was[shared + 1 :] == prompt.digests[shared + 1 : len(was)]
         )
-        if one_changed or kept.in_messages > _KEPT * behind:
+        if one_changed or kept.in_messages > (_MOSTLY if prompt.is_in_pieces else _KEPT) * behind:
             shorter = len(prompt.digests) <= len(was) and not goes_on(prompt, was, shared, known.common)
-            front = next(fronts, None) if shorter else None
-            if front is not None:  # the same question behind another answer to the one before
-                return self._carried_on(seen, prompt, walk, front)
-            if not same_head and self._begins_anew(prompt, len(was) - head, shared, texts):
+            asked = next(fronts, None) if shorter else None
+            if asked is not None:  # the same question behind another answer to the one before
+                return self._carried_on(seen, prompt, walk, asked)
+            if not same_head and (begins_anew(prompt, len(was) - head, shared, texts) or joins(known, seen, prompt)):
                 return None
             return _Found("rewrite", call, conversation, shared, kept)
         if not same_head:
             return None
         if tip is not None and is_replayed(prompt, tip.prompt, shared, texts):
             return _Found("rewrite", call, conversation, shared, kept)
-        front = next(fronts, None)
-        if front is not None:
-            return self._carried_on(seen, prompt, walk, front)
+        asked = next(fronts, None)
+        if asked is not None:
+            return self._carried_on(seen, prompt, walk, asked)
         if shared <= head:
             return None
         in_session = known.sessions[call] == seen.session != ""
         if in_session or shared >= known.openings[known.conversations[call]]:
             return _Found("branch", call, conversation, shared)
         return self._start(seen, prompt, walk)  # both begin with the same examples, or the same question
-
-    def _begins_anew(self, prompt: Prompt, messages: int, shared: int, texts: Texts | None) -> bool:
-        """Whether a prompt with another head starts a conversation that only asks the same: the earlier prompt has more
-        `messages`, or other instructions altogether."""
-        if prompt.has_replies(prompt.head):
-            return False
-        if len(prompt.digests) - prompt.head < messages:
-            return True
-        if texts is None or prompt.parts[shared].kind != "system":
-            return False
-        return not alike(texts.was()[shared], texts.now()[shared])
 
     def _texts(self, seen: Seen, call: int) -> Texts | None:
         return None if self._texts_of is None else Texts(self._texts_of, seen.index, self._known.indexes[call])

@@ -22,30 +22,38 @@ class Prompt(NamedTuple):
     digests: list[bytes]
     sizes: list[int]
     head: int
+    rendered: bool = False
+    """It was rendered before it was sent, so that its parts are cut from one text."""
 
     @property
     def message_characters(self) -> int:
         return sum(self.sizes[self.head :])
+
+    @property
+    def is_in_pieces(self) -> bool:
+        """Whether it is a rendered prompt without turns that are known, cut into pieces of a fixed size."""
+        return self.rendered and all(part.kind == "user" for part in self.parts)
 
     def has_replies(self, start: int) -> bool:
         """Whether the model's answers or tools' results stand at or behind part `start`."""
         return any(part.kind in REPLY_KINDS for part in self.parts[start:])
 
 
-def prompt_of(sketch: Sketch) -> Prompt:
+def prompt_of(sketch: Sketch, rendered: bool = False) -> Prompt:
     parts = sketch.parts
     head = 0
     for part in parts:
         if part.kind not in HEAD_KINDS:
             break
         head += 1
-    return Prompt(parts, list(map(_digest_of, parts)), list(map(_characters_of, parts)), head)
+    return Prompt(parts, list(map(_digest_of, parts)), list(map(_characters_of, parts)), head, rendered)
 
 
 def longer(was: Prompt, parts: Sequence[Part]) -> Prompt:
     """The prompt of `parts`, of which those in front are the ones of `was` and reach beyond its head."""
     new = parts[len(was.parts) :]
-    return Prompt(parts, was.digests + list(map(_digest_of, new)), was.sizes + list(map(_characters_of, new)), was.head)
+    digests, sizes = map(list, (map(_digest_of, new), map(_characters_of, new)))
+    return Prompt(parts, was.digests + digests, was.sizes + sizes, was.head, was.rendered)
 
 
 _digest_of, _characters_of = attrgetter("digest"), attrgetter("characters")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hitrate.explain.pairs.likeness import alike, carries
+from hitrate.explain.pairs.likeness import alike, carries, resumes
 from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Prompt
 
 TextsOf = Callable[[int], Sequence[str]]
@@ -56,6 +56,8 @@ def is_replayed(now: Prompt, was: Prompt, shared: int, texts: Texts | None) -> b
     if now.has_replies(0) and not now.has_replies(place):
         return False
     last_only = place == end - 1
+    if now.is_in_pieces:
+        return last_only and texts is not None and resumes(texts.was()[place], "".join(texts.now()[place : place + 2]))
     if last_only and shared == place and was.parts[place].kind == "assistant":
         return True  # the beginning of an answer, which the answer itself has taken the place of
     if texts is not None:
@@ -82,6 +84,18 @@ def is_resent(now: Prompt, was: Prompt, shared: int, texts: Texts | None) -> boo
         now.digests[place] == was.digests[place] or alike(texts.was()[place], texts.now()[place])
         for place in range(shared, end)
     )
+
+
+def begins_anew(now: Prompt, messages: int, shared: int, texts: Texts | None) -> bool:
+    """Whether a prompt with another head starts a conversation that only asks the same: the earlier prompt has more
+    `messages`, or other instructions altogether."""
+    if now.has_replies(now.head):
+        return False
+    if len(now.digests) - now.head < messages:
+        return True
+    if texts is None or now.parts[shared].kind != "system":
+        return False
+    return not alike(texts.was()[shared], texts.now()[shared])
 
 
 def _same_roles(now: Prompt, was: Prompt, place: int) -> bool:

@@ -64,6 +64,7 @@ def _library() -> tuple[pyarrow.Schema, Any]:
     fields += [(name, pyarrow.float64()) for name in _TIMES]
     fields += [("first_read_tokens", pyarrow.int64())]
     fields += [(name, pyarrow.string()) for name in _JSON]
+    fields += [("rebuilt", pyarrow.bool_())]
     fields += [("content", pyarrow.string()), ("body", pyarrow.binary())]
     return pyarrow.schema(fields), parquet
 
@@ -83,7 +84,7 @@ def _row(call: Call, hashed: bool) -> dict[str, Any]:
     row |= {"cached_source": call.usage.cached_source, "hit_rate": call.usage.hit_rate}
     row |= {name: getattr(call.timing, name, None) for name in (*_TIMES, "first_read_tokens")}
     row |= {name: _json(getattr(call, name)) for name in _JSON}
-    return row | {"content": "hashed" if hashed else "kept", "body": call.body}
+    return row | {"rebuilt": call.rebuilt, "content": "hashed" if hashed else "kept", "body": call.body}
 
 
 def _count(value: int | None) -> int | None:

@@ -150,6 +150,7 @@ def _told(observation: _Observation) -> Told:
     return Told(
         request=request,
         body=body,
+        rebuilt=True,
         withheld=withheld,
         usage=usage,
         raw_usage=raw_usage,

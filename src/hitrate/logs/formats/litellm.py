@@ -117,7 +117,7 @@ def _told(record: dict[str, Any], wire: str | None) -> Told:
     metadata = _object(unpacked(record.get("metadata")))
     provider = text(record.get("custom_llm_provider"))
     model = text(record.get("model")).removeprefix(f"{provider}/") or None
-    request, body = _request(record, model)
+    request, body, is_rebuilt = _request(record, model)
     answer = unpacked(record.get("response"))
     response, raw_usage, doubt = _response(answer, record, metadata)
     started, ended = (unix_time(_time(record.get(name))) for name in ("startTime", "endTime"))
@@ -127,6 +127,7 @@ def _told(record: dict[str, Any], wire: str | None) -> Told:
     return Told(
         request=request,
         body=body,
+        rebuilt=is_rebuilt,
         withheld=_not_whole(record, body),
         response=response,
         raw_usage=raw_usage,
@@ -145,23 +146,23 @@ def _told(record: dict[str, Any], wire: str | None) -> Told:
     )
 
 
-def _request(record: dict[str, Any], model: str | None) -> tuple[Any, bytes]:
-    """The client's request, or one made of messages and parameters as LiteLLM sent them on."""
+def _request(record: dict[str, Any], model: str | None) -> tuple[Any, bytes, bool]:
+    """The client's request, or one made of messages and parameters as LiteLLM sent them on; which of them it is."""
     sent = unpacked(record.get("proxy_server_request"))
     if isinstance(sent, dict) and isinstance(inner := unpacked(sent.get("body")), dict):
         sent = inner
     if isinstance(sent, dict) and is_request_body(sent):
-        return body_of({name: value for name, value in sent.items() if _is_sent_on(name)})
+        return *body_of({name: value for name, value in sent.items() if _is_sent_on(name)}), False
     messages = unpacked(record.get("messages"))
     if isinstance(messages, dict) and is_request_body(messages):
-        return body_of({"model": model, **messages})
+        return *body_of({"model": model, **messages}), True
     if not messages or not isinstance(messages, list | str):
-        return None, b""
+        return None, b"", False
     called = text(record.get("call_type"))
     member = "input" if "responses" in called else "messages" if isinstance(messages, list) else "prompt"
     parameters = _object(unpacked(record.get("model_parameters", record.get("modelParameters"))))
     kept = {name: value for name, value in parameters.items() if _is_sent_on(name) and name != member}
-    return body_of({"model": model, **kept, member: messages})
+    return *body_of({"model": model, **kept, member: messages}), True
 
 
 def _is_sent_on(name: str) -> bool:

@@ -109,9 +109,6 @@ _TARGETS = {
 }
 """The convention's names of providers, where they differ from those used here."""
 
-_NEED_MARKERS = ("anthropic", "bedrock")
-"""Targets that cache what a request marks; spans do not hold the marks."""
-
 _SESSIONS = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "thread_id", "conversation_id")
 
 _ARRAYS = (*((name,) for name in HOLDERS), ("spans",), ("data",))
@@ -147,7 +144,7 @@ class _Calls:
 
     def __init__(self) -> None:
         self.parents: set[str] = set()
-        self._any_body = self._any_read = False
+        self._any_body = False
 
     def of(self, found: Iterator[Row | Skipped]) -> Iterator[Item]:
         for row in found:
@@ -181,13 +178,6 @@ class _Calls:
         if not body and usage == Usage() and span.error is None:
             yield Skipped(line=line, reason=f"span {span.name!r} has neither a prompt nor token counts")
             return
-        if body and self._may_lack_markers(target, usage):
-            body = b""
-            yield Remark(
-                line=line,
-                what="the call read nothing and wrote nothing, and a span does not show whether its request had the "
-                "cache markers that this API needs: it counts with its token counts alone",
-            )
         if odd is not None:
             yield Remark(line=line, what=odd)
         if body and not self._any_body:
@@ -198,6 +188,7 @@ class _Calls:
             label=span.own_id,
             dialect="openai-chat",
             body=body,
+            rebuilt=bool(body),
             model=model,
             session=_session(attributes),
             usage=usage,
@@ -206,12 +197,6 @@ class _Calls:
             error=span.error,
             line=line,
         )
-
-    def _may_lack_markers(self, target: str, usage: Usage) -> bool:
-        self._any_read = self._any_read or bool(usage.cached_tokens)
-        if target not in _NEED_MARKERS or usage.cached_tokens != 0:
-            return False
-        return usage.written_tokens == 0 or (usage.written_tokens is None and not self._any_read)
 
 
 def _timing(span: Span) -> Timing | None:

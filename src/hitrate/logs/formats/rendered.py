@@ -113,6 +113,7 @@ def rendered_call(
         target="",
         dialect=RENDERED,
         body=rebuilt(prompt=prompt),
+        rebuilt=True,
         session=session,
         usage=usage or Usage(),
         timing=None if at is None else Timing(at=at, sent_at_s=at),

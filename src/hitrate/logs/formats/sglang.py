@@ -166,6 +166,7 @@ def _call(
         target="sglang",
         dialect=RENDERED,
         body=b"" if prompt is None else rebuilt(prompt=prompt, lora=values.get("lora_path")),
+        rebuilt=prompt is not None,
         session=str(values.get("session_id") or ""),
         usage=_usage(counts, ids),
         timing=None if at is None else Timing(at=at, sent_at_s=at),

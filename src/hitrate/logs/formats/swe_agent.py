@@ -87,7 +87,8 @@ def _call(place: str, messages: Sequence[Any]) -> Iterator[Item]:
     elif not messages:
         yield Skipped(line=None, reason=f"{place} is {kind(messages)} without messages")
     else:
-        yield Call(target="", dialect="openai-chat", body=rebuilt(messages=[_message(one) for one in messages]))
+        body = rebuilt(messages=[_message(one) for one in messages])
+        yield Call(target="", dialect="openai-chat", body=body, rebuilt=True)
 
 
 def _message(message: dict[str, Any]) -> dict[str, Any]:

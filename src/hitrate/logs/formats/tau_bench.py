@@ -51,5 +51,11 @@ def _calls(value: dict[str, Any], line: int) -> Iterator[Call]:
     session = f"task {value.get('task_id')}, trial {value.get('trial', 0)}"
     for turn, (_, messages) in enumerate(before_each_answer(value["traj"]), 1):
         yield Call(
-            target="", dialect="openai-chat", body=rebuilt(messages=messages), session=session, turn=turn, line=line
+            target="",
+            dialect="openai-chat",
+            body=rebuilt(messages=messages),
+            rebuilt=True,
+            session=session,
+            turn=turn,
+            line=line,
         )

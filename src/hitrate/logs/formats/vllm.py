@@ -122,6 +122,7 @@ class _Requests:
                 target="vllm",
                 dialect=RENDERED,
                 body=rebuilt(prompt=listed or prompt[0], lora=None if lora is None else lora[1]),
+                rebuilt=True,
                 model=self._model,
                 usage=_usage(listed),
                 line=line,

@@ -1,0 +1,56 @@
+"""Prompts that bring together what several conversations said: an agent that reads the answers of others, or goes on
+with one conversation and takes in another's on the way. What they repeat of each is no change of any.
+"""
+
+from __future__ import annotations
+
+from hitrate.explain.evidence import Seen
+from hitrate.explain.pairs.known_calls import KnownCalls
+from hitrate.explain.pairs.prefix_tree import Walk
+from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Prompt
+
+
+def whole_in_front(known: KnownCalls, seen: Seen, prompt: Prompt, walk: Walk) -> int | None:
+    """The newest of the answered calls that agree longest, where its whole prompt, with a message at least, stands in
+    front."""
+    best = known.tree.best(walk)
+    if best is None:
+        return None
+    call, shared = best
+    is_whole = prompt.head < shared == known.tree.depth_of(call) and known.tree.is_front(call, walk)
+    return call if is_whole and not known.apart(call, seen.session) else None
+
+
+def went_apart(known: KnownCalls, call: int, front: int) -> bool:
+    """Whether a call is no later state of what the call `front` began: of another conversation, or of a branch."""
+    while call > front:
+        if known.relations[call] == "branch" or known.conversations[call] != known.conversations[front]:
+            return True
+        call = known.against[call]
+    return call != front
+
+
+def joins(known: KnownCalls, seen: Seen, prompt: Prompt) -> bool:
+    """Whether the messages of several conversations stand in it, all of each in a row and with an answer behind.
+
+    In a conversation that was sent with other instructions only its own do, since no message inside it is one that
+    another conversation began with.
+    """
+    found: set[int] = set()
+    messages: dict[int, list[bytes]] = {}
+    place, end = prompt.head, len(prompt.digests)
+    while place < end:
+        call = known.last_with(prompt.digests[place])
+        if call is not None and call not in messages:
+            apart = known.apart(call, seen.session)
+            messages[call] = [] if apart else known.tree.digests_of(call)[known.heads[call] :]
+        own = [] if call is None else messages[call]
+        behind = place + len(own)
+        if call is None or not own or behind >= end or prompt.digests[place:behind] != own:
+            place += 1
+        elif prompt.parts[behind].kind in REPLY_KINDS:
+            found.add(known.conversations[call])
+            place = behind
+        else:
+            place += 1
+    return len(found) > 1
