@@ -2,8 +2,7 @@
 
 Such a body has the messages in their order and nothing of how they were written down: members are sorted, white space
 is gone. So of two of them the texts can be compared, and no difference of bytes shows that was not in a text.
-`Call.rebuilt`
-says so of a call, and `hitrate.explain.rebuilt` what is not concluded from it.
+`Call.rebuilt` says so of a call, and `hitrate.explain.rebuilt` what is not concluded from it.
 """
 
 from __future__ import annotations
