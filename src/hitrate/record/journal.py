@@ -129,10 +129,8 @@ class Journal:
         ):
             exchange = _without_secrets(exchange)
         buffer = self._buffer
-        del buffer[:]
-        if self._gap is not None:
-            self._frame(GAP, self._gap)
-        self._frame(EXCHANGE, exchange)
+        end = 0 if self._gap is None else self._frame(GAP, self._gap, 0)
+        self._frame(EXCHANGE, exchange, end)
         try:
             self._write(buffer)
         finally:
@@ -140,12 +138,15 @@ class Journal:
                 self._buffer = bytearray()
         self._gap = None
 
-    def _frame(self, kind: bytes, value: Exchange | Gap) -> None:
+    def _frame(self, kind: bytes, value: Exchange | Gap, start: int) -> int:
+        """The frame from there to the end of the buffer, and where that is."""
         buffer = self._buffer
-        start = len(buffer)
-        self._encoder.encode_into(value, buffer, start + FRAME.size)
-        with memoryview(buffer) as view, view[start + FRAME.size :] as payload:
-            FRAME.pack_into(view, start, kind, len(payload), zlib.crc32(payload))
+        payload = start + FRAME.size
+        self._encoder.encode_into(value, buffer, payload)
+        end = len(buffer)
+        with memoryview(buffer) as view:
+            FRAME.pack_into(view, start, kind, end - payload, zlib.crc32(view[payload:]))
+        return end
 
     def _write(self, frames: bytearray) -> None:
         """In one call of the operating system, so that what another process reads is whole frames."""
@@ -225,9 +226,8 @@ class Journal:
 
     def _note_gap_at_end(self) -> None:
         if self._gap is not None:
-            del self._buffer[:]
             with contextlib.suppress(OSError, _Full):
-                self._frame(GAP, self._gap)
+                self._frame(GAP, self._gap, 0)
                 self._write(self._buffer)
                 self._gap = None
 

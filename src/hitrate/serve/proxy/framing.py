@@ -18,6 +18,11 @@ Keep = Callable[[bytes], object]
 LONGEST_LINE_BYTES = 64 * 1024
 """Of a chunk's size with its extensions, or of one trailer."""
 
+_PLAIN_SIZE = re.compile(rb"[0-9a-fA-F]{1,15}")
+_MOST_KNOWN = 4096
+_known_sizes: dict[bytes, int] = {}
+"""Of the chunks that came so far, as they were written: those of streams are much alike."""
+
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 
 
@@ -85,15 +90,10 @@ class Chunked:
     def feed(self, data: bytes, keep: Keep | None) -> int:
         at, length = 0, len(data)
         while at < length and not self.complete:
-            if self._expects is _SIZE and not self._line and (whole := _SIZE_LINE.match(data, at)) is not None:
-                # Most chunks come whole: a shortcut, not another rule.
-                start = whole.end()
-                end = start + int(whole[1], 16)
-                if start < end and data[end : end + 2] == b"\r\n":
-                    if keep is not None:
-                        keep(data[start:end])
-                    at = end + 2
-                    continue
+            if self._expects is _SIZE and not self._line:
+                at = _feed_whole_chunks(data, at, keep)
+                if at == length:
+                    break
             at = self._feed_data(data, at, keep) if self._left else self._feed_line(data, at)
         return at
 
@@ -130,6 +130,33 @@ class Chunked:
         else:
             self.complete = line == b"\r\n"
         return end
+
+
+def _feed_whole_chunks(data: bytes, at: int, keep: Keep | None) -> int:
+    """Where the chunks end that stand there whole, as most of them do: a shortcut, not another rule."""
+    while True:
+        end_of_line = data.find(b"\r\n", at, at + 17)
+        if end_of_line < 0:
+            return at
+        line = data[at:end_of_line]
+        size = _known_sizes.get(line) or _size_of(line)
+        start = end_of_line + 2
+        end = start + size
+        if not size or data[end : end + 2] != b"\r\n":
+            return at
+        if keep is not None:
+            keep(data[start:end])
+        at = end + 2
+
+
+def _size_of(line: bytes) -> int:
+    """0 for the last chunk, and for a line that is no plain size."""
+    if _PLAIN_SIZE.fullmatch(line) is None:
+        return 0
+    size = int(line, 16)
+    if size and len(_known_sizes) < _MOST_KNOWN:
+        _known_sizes[line] = size
+    return size
 
 
 _SIZE, _END_OF_DATA, _TRAILER = "size", "end of data", "trailer"
