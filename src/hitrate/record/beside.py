@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from hitrate.core.model import StreamEvent
 from hitrate.core.sse import looks_like_events, split_events
 from hitrate.logs.answered import ANSWER_MEMBERS, answer_headers, diagnosis_of
 from hitrate.targets.dialects.wire_json import object_of, parse_object, text_or_none
@@ -21,6 +22,7 @@ _Told = msgspec.defstruct(
     "_Told",
     [(f"member_{number}", Any, msgspec.field(name=name, default=None)) for number, name in enumerate(_TOLD)],
 )
+_NOTHING_TOLD = _Told()
 _decode_told = msgspec.json.Decoder(_Told).decode
 
 
@@ -31,8 +33,9 @@ class Beside(Struct, frozen=True):
     diagnosis: dict[str, Any] | None = None
 
 
-def said_beside(body: bytes) -> Beside:
-    """`body` without content coding. Nothing in it that cannot be read is a fault here.
+def said_beside(body: bytes, events: Sequence[StreamEvent] = ()) -> Beside:
+    """`body` is without content coding, `events` what was found in it if it is a stream of server-sent events. Nothing
+    in it that cannot be read is a fault here.
 
     Of a stream only the first and the last event are looked at, where vendors say such things (who answers, which tier
     it was in the end), and those with a diagnosis.
@@ -42,11 +45,15 @@ def said_beside(body: bytes) -> Beside:
         return Beside(answer_headers(response, {}), _tier(response), diagnosis_of(response))
     if not looks_like_events(body):
         return Beside()
-    first, last = _holder(_first_event(body)), _holder(_last_event(body))
+    events = events or split_events([(0, 0, body)])
+    if not events:
+        return Beside()
+    first = _holder(_told(events[0].data))
+    last = next((_holder(_told(one.data)) for one in events[:-5:-1] if one.data.startswith(b"{")), {})
     diagnosis = None
     if _DIAGNOSED in body:
-        events = [parse_object(one.data)[0] for one in split_events([(0, 0, body)]) if _DIAGNOSED in one.data]
-        diagnosis = diagnosis_of({"events": events})
+        told = [parse_object(one.data)[0] for one in events if _DIAGNOSED in one.data]
+        diagnosis = diagnosis_of({"events": told})
     headers = {**(answer_headers(first, {}) if first else {}), **(answer_headers(last, {}) if last else {})}
     return Beside(headers, _tier(last) or _tier(first), diagnosis)
 
@@ -60,34 +67,13 @@ def _holder(event: dict[str, Any]) -> dict[str, Any]:
     return object_of(event.get("response")) or object_of(event.get("message")) or event
 
 
-def _first_event(body: bytes) -> dict[str, Any]:
-    return _object_at(body, body.find(b"{"))
-
-
-def _last_event(body: bytes) -> dict[str, Any]:
-    """The last data line with an object; raw line feeds stand between lines alone."""
-    end = len(body)
-    for _ in range(4):
-        end = body.rfind(b"data:", 0, end)
-        if end < 0:
-            break
-        data = body[end + 5 : end + 8].strip()
-        if data.startswith(b"{") and body[end - 1 : end] in (b"\n", b"\r", b""):
-            return _object_at(body, body.find(b"{", end))
-    return {}
-
-
-def _object_at(body: bytes, start: int) -> dict[str, Any]:
-    if start < 0:
-        return {}
-    ends = [end for mark in (b"\n", b"\r") if (end := body.find(mark, start)) >= 0]
-    return _told(body[start : min(ends, default=len(body))])
-
-
 def _told(event: bytes) -> dict[str, Any]:
     """An object with the members of the event's that are read and not null; an empty one where it cannot be read."""
     try:
-        told = msgspec.structs.astuple(_decode_told(event))
+        told = _decode_told(event)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return parse_object(event)[0] or {}
-    return {name: value for name, value in zip(_TOLD, told, strict=True) if value is not None}
+    if told == _NOTHING_TOLD:
+        return {}
+    values = zip(_TOLD, msgspec.structs.astuple(told), strict=True)
+    return {name: value for name, value in values if value is not None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -32,6 +33,9 @@ _BY_PATH = (
 
 _KNOWN = [(re.compile(f"(?:.*)(?:{pattern})/?"), dialect) for pattern, dialect in _BY_PATH]
 
+_LONGEST_KNOWN = 512
+"""Characters of a path that is kept in mind."""
+
 _OTHERS = re.compile(
     r"(count_?tokens|input_tokens|tokenize|embed|rerank|score|moderation|classif|audio|images?|speech|transcri|files?"
     r"|batch|fine_tun|uploads|apply-template|render|realtime|infill|pooling|vector_stores|assistants|threads"
@@ -45,7 +49,13 @@ def endpoint_of(method: str, path: str) -> Endpoint | None:
     """None for a request that is no call of a model, whatever its body."""
     if method != "POST":
         return None
-    place = unquote(path.partition("?")[0])
+    place = path.partition("?")[0]
+    return _endpoint_at(place) if len(place) <= _LONGEST_KNOWN else _endpoint_at.__wrapped__(place)
+
+
+@lru_cache(maxsize=256)
+def _endpoint_at(place: str) -> Endpoint | None:
+    place = unquote(place)
     for pattern, dialect in _KNOWN:
         found = pattern.fullmatch(place)
         if found:

@@ -39,7 +39,7 @@ def call_of(exchange: Exchange) -> Call | None:
     )
     reading = outcome.reading
     is_whole = _was_left_at_its_end(exchange, outcome)
-    beside = said_beside(outcome.body)
+    beside = said_beside(outcome.body, outcome.events)
     raw_usage = reading.raw_usage
     if beside.service_tier is not None:
         raw_usage = {"service_tier": beside.service_tier, **(raw_usage or {})}
@@ -131,13 +131,15 @@ _END_MARK = b"data: [DONE]"
 
 def _timing(exchange: Exchange, outcome: Outcome, is_whole: bool) -> Timing:
     first_ns, first_read_tokens = outcome.first_token() or (None, 0)
+    reading = outcome.reading
+    with_content = reading.first_content == reading.first_token
     return Timing(
         at=exchange.at,
         sent_at_s=exchange.sent_at_s,
         connect_s=exchange.connect_s,
         headers_s=_seconds(exchange.headers_ns),
         ttft_s=_seconds(first_ns),
-        first_content_s=_seconds(outcome.first_content_ns()),
+        first_content_s=_seconds(first_ns if with_content else outcome.first_content_ns()),
         total_s=_seconds(exchange.total_ns) if is_whole or exchange.end == "complete" else None,
         first_read_tokens=first_read_tokens,
     )

@@ -32,6 +32,8 @@ _HEADERS = (
 )
 """Those that name a conversation first, then those that name what shares a cache."""
 
+_HEADER_NAMES = frozenset(_HEADERS)
+
 _MEMBERS = ("session_id", "conversation_id", "conversation", "prompt_cache_key")
 
 _LEGACY_MARK = "_session_"
@@ -48,9 +50,10 @@ def session_of(headers: Mapping[str, str], body: Mapping[str, Any] | None) -> st
 
 
 def _named(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
-    for name in _HEADERS:
-        if value := headers.get(name, "").strip():
-            return value
+    if not _HEADER_NAMES.isdisjoint(headers):
+        for name in _HEADERS:
+            if value := headers.get(name, "").strip():
+                return value
     metadata = body.get("metadata")
     return (
         (_of_metadata(metadata) if isinstance(metadata, dict) else "")

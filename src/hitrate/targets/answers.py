@@ -41,6 +41,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """Without its content coding."""
     reads: Reads = ()
     """That `body` came with."""
+    events: Sequence[StreamEvent] = ()
+    """Of a stream."""
     ends: Callable[[], Iterator[int]] = lambda: iter(())
     """Where in `body` each event of a stream is whole, in order. They are looked up when asked for: the first token's
     is all that is needed, and it stands near the start."""
@@ -50,6 +52,8 @@ class Outcome(msgspec.Struct, frozen=True):
         first = self.reading.first_token
         if first is None:
             return None
+        if len(self.reads) == 1:
+            return self.reads[0][1], len(self.reading.token_events)
         ends = islice(self.ends(), first, None)
         read_end, stamp_ns = self._read_of(next(ends))
         last = first + len(list(takewhile(read_end.__ge__, ends)))
@@ -58,7 +62,11 @@ class Outcome(msgspec.Struct, frozen=True):
     def first_content_ns(self) -> int | None:
         """The stamp of the event with the first visible text."""
         index = self.reading.first_content
-        return None if index is None else self._read_of(next(islice(self.ends(), index, None)))[1]
+        if index is None:
+            return None
+        if len(self.reads) == 1:
+            return self.reads[0][1]
+        return self._read_of(next(islice(self.ends(), index, None)))[1]
 
     def _read_of(self, end: int) -> tuple[int, int]:
         """The read that brought the byte in front of `end`."""
@@ -109,7 +117,7 @@ def _stream(
     ends: Callable[[], Iterator[int]],
 ) -> Outcome:
     reading = dialect.read_stream(events)
-    return Outcome(reading, fault or _reading_error(reading), body, reads, ends)
+    return Outcome(reading, fault or _reading_error(reading), body, reads, events, ends)
 
 
 def joined(slices: Sequence[Slice]) -> tuple[bytes, Reads]:

@@ -42,7 +42,7 @@ class ChunkPattern:
         text_start, text_end = len(before), -len(after)
         between = after + b"\n" + before
         literals: list[bytes] = []
-        look_at = 4  # events together, twice as many the next time
+        look_at = 8  # events together, twice as many the next time
         while start < len(events):
             data = [event.data for event in events[start : start + look_at]]
             found_there = [one[text_start:text_end] for one in data]
