@@ -350,8 +350,8 @@ def _notes(trace: Trace, replays: Iterable[_Replay], own_tokens: int, wanted: Wa
         yield f"capacities are of one replica, each of the {wanted.replicas} has as much"
         if needs_time(wanted.policy):
             yield (
-                f"policy {wanted.policy} weighs requests in flight; here they come one after another, and every replica "
-                "looks idle"
+                f"policy {wanted.policy} weighs requests in flight; here they come one after another, and every "
+                "replica looks idle"
             )
 
 
