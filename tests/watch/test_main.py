@@ -1,6 +1,7 @@
 """The keeper's process with the page, from a journal to what a visitor sees."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -102,3 +103,20 @@ def test_it_ends_with_its_recorder_though_somebody_watches(keeper):
 
 def test_it_ends_with_its_recorder_when_nobody_ever_looked(keeper):
     assert keeper.end() == 0
+
+
+def test_it_takes_in_the_rest_though_its_recorder_is_gone_before_it_is_ready(tmp_path):
+    path = tmp_path / "runs.sqlite3"
+    with Store.open(path) as store:
+        run = store.begin_run(RECORDING, "anthropic", None, "hitrate proxy anthropic", "2026-11-29T20:00:00+00:00")
+    journal = Journal(journal_folder(path, run))
+    journal.record(exchange(Agent("agent-1"), 1_790_000_000.0, "system"))
+    journal.close()
+    nobody_reads, stdout = os.pipe()
+    os.close(nobody_reads)
+    command = [sys.executable, "-m", "hitrate.watch", str(path), run]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, timeout=60)
+    os.close(stdout)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    with Store.open(path) as store:
+        assert len(list(store.calls(run))) == 1

@@ -18,6 +18,7 @@ from hitrate.errors import HitrateError
 from hitrate.record.keeper import Keeper
 from hitrate.record.keeping import Limits, Wakes, keep
 from hitrate.record.places import journal_folder
+from hitrate.record.saying import say
 from hitrate.record.told_store import ToldStore
 
 
@@ -50,8 +51,11 @@ def stay_in_the_background() -> None:
         os.nice(5)
 
 
-def say(line: str) -> None:
-    print(f"note: {line}", file=sys.stderr, flush=True)
+def tell_ready(run: str, port: int | None = None) -> None:
+    """To the process that this one belongs to. If that is gone, the end of standard input says so, too."""
+    ready = {"run": run, "pid": os.getpid()} | ({} if port is None else {"port": port})
+    with contextlib.suppress(OSError):
+        os.write(sys.stdout.fileno(), json.dumps(ready).encode() + b"\n")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -62,11 +66,11 @@ def main(arguments: Sequence[str]) -> int:
             assert isinstance(store, ToldStore)
             store.listeners = export_of(asked, closing)
             keeper = Keeper(journal_folder(store.path, asked.run), store, asked.run, say)
-            print(json.dumps({"run": asked.run, "pid": os.getpid()}), flush=True)
+            tell_ready(asked.run)
             limits = Limits(max_age_s=asked.max_age_s, max_bytes=asked.max_bytes)
             keep(keeper, store, Wakes(sys.stdin.fileno()), limits=limits, say=say)
     except HitrateError as error:
-        print(f"error: {error.message}", file=sys.stderr)
+        say(error.message, "error")
         return error.exit_code
     return 0
 

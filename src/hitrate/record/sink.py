@@ -22,6 +22,7 @@ from hitrate.logs.store import RECORDING, Store
 from hitrate.record.exchange import Exchange
 from hitrate.record.journal import DEFAULT_LIMIT_BYTES, Journal
 from hitrate.record.places import journal_folder
+from hitrate.record.saying import say
 
 _WAKE_S = 0.05
 """Between two wake-ups; an exchange in between waits for the keeper to look by itself."""
@@ -172,7 +173,7 @@ def open_sink(
     limit_bytes: int = DEFAULT_LIMIT_BYTES,
     keeper: Sequence[str] = ("-m", "hitrate.record"),
     keeper_options: Sequence[str] = (),
-    say: Callable[[str], None] = lambda line: print(f"note: {line}", file=sys.stderr, flush=True),
+    say: Callable[[str], None] = say,
 ) -> Recorder:
     """Begin a recording. `command` is stored as it is: without keys.
 

@@ -6,19 +6,18 @@ The line of JSON that says it is ready has the port of the page, too: `{"run": R
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import socket
 import sys
 from collections.abc import Sequence
 
 from hitrate.errors import HitrateError
 from hitrate.logs.store import Store
-from hitrate.record.__main__ import export_of, parser, say, stay_in_the_background
+from hitrate.record.__main__ import export_of, parser, stay_in_the_background, tell_ready
 from hitrate.record.keeper import Keeper
 from hitrate.record.keeping import Limits, Wakes, keep
 from hitrate.record.places import journal_folder
 from hitrate.record.prometheus import Counters
+from hitrate.record.saying import say
 from hitrate.record.told_store import ToldStore
 from hitrate.watch.listener import LazyServer
 
@@ -33,11 +32,11 @@ def main(arguments: Sequence[str]) -> int:
             store.listeners = (counters.add, *export_of(asked, page))
             keeper = Keeper(journal_folder(store.path, asked.run), store, asked.run, say)
             port = _open_page(store, asked.run, counters, page)
-            print(json.dumps({"run": asked.run, "pid": os.getpid(), "port": port}), flush=True)
+            tell_ready(asked.run, port)
             limits = Limits(max_age_s=asked.max_age_s, max_bytes=asked.max_bytes)
             keep(keeper, store, Wakes(sys.stdin.fileno()), limits=limits, say=say)
     except HitrateError as error:
-        print(f"error: {error.message}", file=sys.stderr)
+        say(error.message, "error")
         return error.exit_code
     return 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import sys
 from collections.abc import Callable
 from time import perf_counter_ns
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from hitrate.record.exchange import End, Sink
 from hitrate.record.passing import Passing
+from hitrate.record.saying import say
 from hitrate.serve.proxy.client import ClientSide
 from hitrate.serve.proxy.counters import CONTENT_TYPE, Counters
 from hitrate.serve.proxy.heads import RequestHead
@@ -97,7 +97,7 @@ class Proxy:
             kept = False
             if not self._complained:
                 self._complained = True
-                print(f"warning: an exchange cannot be recorded ({type(trouble).__name__}: {trouble})", file=sys.stderr)
+                say(f"an exchange cannot be recorded ({type(trouble).__name__}: {trouble})", "warning")
         if kept:
             self.counters.recorded += 1
         else:
