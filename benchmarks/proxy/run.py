@@ -56,14 +56,17 @@ def cpu_s(pid: int) -> float:
     return total / TICKS
 
 
-def memory_mb(pid: int) -> float:
+def memory_mb(pid: int, kind: str = "Pss") -> float:
     """Of all processes together: pages that several of them share count once (the proportional set size)."""
-    total = 0
-    for one in tree(pid):
-        for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                total += int(line.split()[1])
-    return total * 1024 / 1e6
+    return sum(memory_of(one, kind) for one in tree(pid))
+
+
+def memory_of(pid: int, kind: str) -> float:
+    """Of one process, in megabytes. As `Rss` its pages count in full, whoever shares them."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith(f"{kind}:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    return 0.0
 
 
 @contextmanager
@@ -169,12 +172,13 @@ def measure(arguments: argparse.Namespace) -> list[dict]:
                 load(16, 300, url)
                 row["paced_cpu_ms"] = (cpu_s(pid) - before) / 300 * 1e3
             if row["proxy"] in proxies:
-                row["memory_mb"] = memory_mb(proxies[row["proxy"]][0])
+                note_memory(row, proxies[row["proxy"]][0])
         if arguments.memory_requests:
             print(f"carrying {arguments.memory_requests} requests", file=sys.stderr)
             pid, url = proxies[RECORDING]
             load(16, arguments.memory_requests, url)
-            rows[1]["memory_mb"] = memory_mb(pid)
+            settle(pid)
+            note_memory(rows[1], pid)
             rows[1]["memory_after_requests"] = arguments.memory_requests + 2 * arguments.requests
     return rows
 
@@ -194,6 +198,11 @@ def settle(pid: int) -> None:
     last = -1.0
     while last != (last := cpu_s(pid)):
         time.sleep(0.5)
+
+
+def note_memory(row: dict, pid: int) -> None:
+    row["memory_mb"] = memory_mb(pid)
+    row["rss_mb"] = [memory_of(one, "Rss") for one in tree(pid)]
 
 
 def add_first_bytes(rows: list[dict], urls: list[str], requests: int) -> None:
@@ -248,6 +257,10 @@ def main() -> int:
     rows = measure(arguments)
     load_average = os.getloadavg()[0]
     print(json.dumps({"load_average": load_average, "rows": rows}) if arguments.json else table(rows))
+    for row in rows:
+        if "rss_mb" in row:
+            each = " + ".join(f"{one:.1f}" for one in row["rss_mb"])
+            print(f"RSS of each process, {row['proxy']}: {each} MB", file=sys.stderr)
     if not arguments.litellm:
         print("LiteLLM was not measured: --litellm names an interpreter with litellm[proxy]", file=sys.stderr)
     print(f"load average over the last minute: {load_average:.1f} on {os.cpu_count()} cores", file=sys.stderr)
