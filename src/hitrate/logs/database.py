@@ -7,15 +7,13 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
-
-import platformdirs
 
 from hitrate.errors import HitrateError, UsageError
 
 _BUSY_SECONDS = 5.0
+_MIGRATIONS = Path(__file__).with_name("migrations")
 
 
 class StoreUnavailable(HitrateError):
@@ -24,8 +22,11 @@ class StoreUnavailable(HitrateError):
 
 def default_path() -> Path:
     """HITRATE_STORE, or runs.sqlite3 in the user's data folder."""
-    named = os.environ.get("HITRATE_STORE")
-    return Path(named) if named else platformdirs.user_data_path("hitrate") / "runs.sqlite3"
+    if named := os.environ.get("HITRATE_STORE"):
+        return Path(named)
+    import platformdirs
+
+    return platformdirs.user_data_path("hitrate") / "runs.sqlite3"
 
 
 class Database:
@@ -129,9 +130,8 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _migrations() -> list[str]:
     """The SQL of each schema step; the first makes schema 1."""
-    folder = resources.files("hitrate.logs") / "migrations"
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
-    return [file.read_text(encoding="utf-8") for file in files]
+    # Not through `importlib.resources`, which takes 4 MB of each process that records.
+    return [file.read_text(encoding="utf-8") for file in sorted(_MIGRATIONS.glob("*.sql"))]
 
 
 def _statements(script: str) -> Iterator[str]:

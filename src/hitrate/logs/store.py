@@ -6,10 +6,8 @@ are for the user alone. Keys and cookies never are: the client keeps them out, a
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -99,6 +97,8 @@ class Store:
         content: recordings.Content = "kept",
     ) -> str:
         """The id of a new run. `content` "hashed": what its calls hold of prompts and replies are keyed hashes."""
+        import secrets
+
         values = tuple(rows.plain(value) for value in (kind, target, model, command, started_at, content))
         with self._database.transaction() as connection:
             while True:
@@ -247,6 +247,8 @@ class Store:
             raise UsageError(f"run {run_id!r} is not unique: {', '.join(matches[:5])}")
         if not ids:
             raise UsageError(f"no run {run_id!r}: no run is stored in {self.path}")
+        import difflib
+
         near = difflib.get_close_matches(run_id, ids, n=3)
         raise UsageError(f"no run {run_id!r}: {'nearest' if near else 'last'} are {', '.join(near or ids[:3])}")
 

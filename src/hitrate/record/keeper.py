@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,8 +19,8 @@ from hitrate.record.writer_lock import WriterLock
 
 KEEPER_LOCK = "keeper.lock"
 
-_EXCHANGES_AT_ONCE = 256
-_BYTES_AT_ONCE = 4 << 20
+_EXCHANGES_AT_ONCE = 128
+_BYTES_AT_ONCE = 2 << 20
 """Of a transaction: what is read twice when the keeper is killed, and what it holds in memory."""
 
 
@@ -84,6 +83,8 @@ class Keeper:
         self.drain()
         self._store.end_recording(self.run_id)
         self.close()
+        import shutil
+
         shutil.rmtree(self.folder, ignore_errors=True)
         return True
 

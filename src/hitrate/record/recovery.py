@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from pathlib import Path
 
@@ -33,6 +32,8 @@ def recover(store: Store) -> dict[str, int]:
         except AlreadyKept:
             continue
         except UsageError:  # the run was deleted
+            import shutil
+
             shutil.rmtree(journal, ignore_errors=True)
             continue
         try:

@@ -9,7 +9,6 @@ import contextlib
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import unescape
 from http import HTTPStatus
 from itertools import accumulate, count, islice, takewhile
 from operator import add, itemgetter
@@ -216,6 +215,8 @@ def _message_in(body: bytes) -> str:
 
 
 def _text_of_page(text: str) -> str:
+    from html import unescape
+
     title = re.search(r"<title[^>]*>(.*?)</title", text, re.IGNORECASE | re.DOTALL)
     if title:
         return unescape(title[1])

@@ -18,7 +18,6 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -30,7 +29,7 @@ from msgspec import Struct
 from hitrate.errors import InputFileError, KeyMissing, UsageError
 from hitrate.targets.dialects.interface import Markers
 
-_PRESETS = resources.files("hitrate.targets").joinpath("presets")
+_PRESETS = Path(__file__).with_name("presets")
 _BARE_HOST_PATHS = {"gemini-generate": "/v1beta", "bedrock-converse": "", "llamacpp-completion": ""}
 """What is added to a bare host, by wire format; "/v1" on the others."""
 _ENDPOINTS = ("/chat/completions", "/responses", "/messages")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hmac
 import tomllib
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from ipaddress import ip_address
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -121,7 +121,7 @@ class Routes:
 
 def key_prefixes() -> dict[str, str]:
     """By the beginning of a key, the preset whose vendor gives out keys of that kind."""
-    text = resources.files("hitrate.serve.proxy").joinpath("key_prefixes.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("key_prefixes.toml").read_text(encoding="utf-8")
     return {beginning: entry["preset"] for beginning, entry in tomllib.loads(text).items()}
 
 
