@@ -49,6 +49,24 @@ def test_the_text_of_a_chunk_that_differs_from_the_learnt_one_in_nothing_else(da
     assert text_of(learnt(PLAIN), data) == text
 
 
+@pytest.mark.parametrize(
+    ("literals", "texts"),
+    [
+        ([b'"b"'] * 40, ["b"] * 40),
+        ([b'"b"', b'"c","d"', b'"e"'], ["b"]),
+        ([b'"b"', b'"c","d"', b""], ["b"]),
+        ([b'"b', b'c"'], []),
+        ([b'"b\\"', b'"c"'], []),
+        ([b'"b"', b' "c" '], ["b", "c"]),
+        ([b'"b"]', b'["c"'], []),
+        ([*[b'"b"'] * 20, b'"c","d"', b'"e"'], ["b"] * 20),
+    ],
+)
+def test_no_text_has_a_part_in_another_one(literals, texts):
+    chunks = [PLAIN, *(PLAIN.replace(b'"a"', literal) for literal in literals)]
+    assert learnt(PLAIN).texts([StreamEvent(0, 0, chunk) for chunk in chunks], 1) == texts
+
+
 def test_texts_are_read_up_to_the_first_chunk_that_is_not_alike():
     chunks = [PLAIN.replace(b'"a"', text) for text in (b'"a"', b'"b"', b'""', b"null", b'"c"')]
     assert learnt(PLAIN).texts([StreamEvent(0, 0, chunk) for chunk in chunks], 1) == ["b", ""]
