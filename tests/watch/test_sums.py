@@ -2,13 +2,13 @@
 
 from decimal import Decimal
 
-from hitrate.core.cost import Quote, price_calls
+from hitrate.core.cost import GrowingSums, Quote, price_calls
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price, bill
 from hitrate.core.records import RecordCount
 from hitrate.explain.labels import Labelled
 from hitrate.explain.waterfall import Waterfalls, price_labels
-from hitrate.watch.sums import LabelSums, UsageSums, lost_tokens, lost_usd
+from hitrate.watch.sums import LabelSums, lost_tokens, lost_usd
 
 PRICE = Price(input_usd_per_mtok=3, cached_usd_per_mtok=0.3, written_usd_per_mtok=3.75, output_usd_per_mtok=15)
 
@@ -22,7 +22,7 @@ USAGES = [
 
 
 def test_the_sums_are_those_of_hitrate_cost():
-    sums = UsageSums()
+    sums = GrowingSums()
     for usage in USAGES:
         billed = bill(usage, PRICE)
         sums.add(usage, None if isinstance(billed, type(bill(Usage(), PRICE))) else billed)
@@ -37,12 +37,12 @@ def test_the_sums_are_those_of_hitrate_cost():
 
 
 def test_unknown_stays_unknown():
-    found = UsageSums().sums()
+    found = GrowingSums().sums()
     assert (found.prompt_tokens, found.cached_tokens, found.hit_rate, found.usd, found.usd_saved) == (None,) * 5
 
 
 def test_cached_tokens_that_turn_out_to_be_none_at_all():
-    sums = UsageSums()
+    sums = GrowingSums()
     unreported = Usage(prompt_tokens=400, output_tokens=5)
     sums.add(Usage(prompt_tokens=600, cached_tokens=300), None)
     sums.add(unreported, None)

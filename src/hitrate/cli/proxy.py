@@ -205,10 +205,9 @@ def _otlp_options(url: str, content: bool) -> list[str]:
 def _without_content(recorder: Recorder, store_file: Path | None) -> Sink:
     from hitrate.logs.database import default_path
     from hitrate.record.content_key import content_key
-    from hitrate.record.no_content import ContentHasher
-    from hitrate.serve.proxy.hashed_sink import HashedSink
+    from hitrate.record.no_content import ContentHasher, WithoutContent
 
-    return HashedSink(recorder, ContentHasher(content_key(store_file or default_path())))
+    return WithoutContent(recorder, ContentHasher(content_key(store_file or default_path())))
 
 
 def _page_of(recorder: Recorder | None) -> Callable[[], int | None]:

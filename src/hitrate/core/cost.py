@@ -164,8 +164,8 @@ def price_calls(
     )
 
 
-class _Sum:
-    """A growing `Sums`."""
+class GrowingSums:
+    """A `Sums` in the making; what is not reported is in no sum."""
 
     def __init__(self) -> None:
         self.calls = self.priced = self.not_reported = self.without_output = 0
@@ -177,20 +177,35 @@ class _Sum:
         self.bill = Bill()
 
     def add(self, usage: Usage, billed: Bill | None) -> None:
+        """`billed` is None where the call has no known price."""
         self.calls += 1
         if not usage.accounting_fault:
             self.prompt = _plus(self.prompt, usage.prompt_tokens)
             self.written = _plus(self.written, usage.written_tokens)
             self.output = _plus(self.output, usage.output_tokens)
-            if usage.prompt_tokens is not None and usage.cached_tokens is not None:
-                self.reporting_prompt += usage.prompt_tokens
-                self.cached = _plus(self.cached, usage.cached_tokens)
-            elif usage.prompt_tokens is not None:
-                self.not_reported += 1
+            if usage.prompt_tokens is not None:
+                self._count_cached(usage.prompt_tokens, usage.cached_tokens, 1)
         if billed is not None:
             self.priced += 1
             self.bill = self.bill.plus(billed)
             self.without_output += usage.output_tokens is None
+
+    def replace(self, was: Usage, now: Usage) -> None:
+        """The cached tokens of a call turned out to be 0 instead of not reported, or the other way round."""
+        for usage, sign in ((was, -1), (now, 1)):
+            if usage.prompt_tokens is not None and not usage.accounting_fault:
+                self._count_cached(usage.prompt_tokens, usage.cached_tokens, sign)
+
+    def _count_cached(self, prompt_tokens: int, cached_tokens: int | None, sign: int) -> None:
+        if cached_tokens is None:
+            self.not_reported += sign
+        else:
+            self.reporting_prompt += sign * prompt_tokens
+            self.cached = _plus(self.cached, sign * cached_tokens)
+
+    @property
+    def hit_rate(self) -> float | None:
+        return (self.cached or 0) / self.reporting_prompt if self.reporting_prompt else None
 
     def sums(self) -> Sums:
         return Sums(**self.figures())
@@ -205,7 +220,7 @@ class _Sum:
             "cached_tokens": self.cached,
             "written_tokens": self.written,
             "output_tokens": self.output,
-            "hit_rate": (self.cached or 0) / self.reporting_prompt if self.reporting_prompt else None,
+            "hit_rate": self.hit_rate,
             "usd": dollars(self.bill.usd),
             "usd_without_caching": dollars(self.bill.without_caching),
             "usd_saved": dollars(self.bill.without_caching - self.bill.usd),
@@ -222,8 +237,8 @@ def _plus(total: int | None, count: int | None) -> int | None:
 
 class _Totals:
     def __init__(self) -> None:
-        self.all = _Sum()
-        self.models: dict[tuple[str | None, str | None], _Sum] = {}
+        self.all = GrowingSums()
+        self.models: dict[tuple[str | None, str | None], GrowingSums] = {}
         self.prices: dict[tuple[str | None, Price, str | None, str | None, str | None], int] = {}
         self.unpriced: dict[tuple[str | None, str], int] = {}
         self.logged: Decimal | None = None
@@ -246,7 +261,7 @@ class _Totals:
             self.prices[key] = self.prices.get(key, 0) + 1
             amount = billed
         self.all.add(call.usage, amount)
-        self.models.setdefault((call.model, provider), _Sum()).add(call.usage, amount)
+        self.models.setdefault((call.model, provider), GrowingSums()).add(call.usage, amount)
 
     def by_model(self) -> tuple[ModelCost, ...]:
         """The dearest first, those without a price last."""

@@ -29,6 +29,11 @@ class _Growing:
         self.lost_usd: Decimal | None = None
 
 
+def place_of(pointer: str) -> str:
+    """A JSON pointer without the numbers of elements: repeats of a cause at one place are one finding."""
+    return _POSITION.sub("/*", pointer)
+
+
 class Findings:
     """Collects what was recognised, call by call."""
 
@@ -51,7 +56,7 @@ class Findings:
     ) -> None:
         """`conversation` is what repeats of the cause are one finding within."""
         pointer = recognised.pointer or (divergence.pointer if divergence is not None else None)
-        key = (conversation, cause.name, None if pointer is None else _POSITION.sub("/*", pointer))
+        key = (conversation, cause.name, None if pointer is None else place_of(pointer))
         growing = self._growing.get(key)
         if growing is None:
             finding = _finding(call, against, cause, recognised, divergence, session, vendor)

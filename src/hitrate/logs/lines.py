@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from hitrate.core.records import Remark, Skipped
+from hitrate.logs.shapes import kind
 
 LONGEST_LINE = 64 << 20
 """Bytes. Longer ones are no request: vendors refuse bodies above 32 MB."""
@@ -47,6 +48,19 @@ def json_lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
     """Every line that is not blank, decoded; or why it cannot be."""
     for number, offset, data in raw_lines(stream):
         yield data if isinstance(data, Skipped) else decoded(data, number, offset)
+
+
+def json_objects(stream: BinaryIO) -> Iterator[Line | Skipped | Remark]:
+    """The same for records that are objects, each behind the remarks on it."""
+    for line in json_lines(stream):
+        if isinstance(line, Skipped):
+            yield line
+            continue
+        yield from line.remarks
+        if isinstance(line.value, dict):
+            yield line
+        else:
+            yield Skipped(line=line.number, reason=f"the record is {kind(line.value)}, expected an object")
 
 
 def first_objects(head: bytes) -> list[dict[str, Any]]:
@@ -150,6 +164,25 @@ def read_document(stream: BinaryIO) -> str | Skipped:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return Skipped(line=line, reason=f"not UTF-8 at byte {error.start} of the file, expected JSON in UTF-8")
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    text: str
+    value: Any
+    remarks: tuple[Remark, ...]
+
+
+def json_document(stream: BinaryIO) -> Document | Skipped:
+    """A stream that is one JSON document, or why it is none."""
+    text = read_document(stream)
+    if isinstance(text, Skipped):
+        return text
+    found = parsed(text)
+    if isinstance(found, Fault):
+        return Skipped(line=found.line, column=found.column, reason=found.reason)
+    return Document(
+        text=text, value=found.value, remarks=tuple(Remark(line=None, what=what) for what in found.oddities)
+    )
 
 
 class Fault(Struct, frozen=True):

@@ -58,7 +58,16 @@ def tell_ready(run: str, port: int | None = None) -> None:
         os.write(sys.stdout.fileno(), json.dumps(ready).encode() + b"\n")
 
 
-def main(arguments: Sequence[str]) -> int:
+Prepare = Callable[[ToldStore, str, contextlib.ExitStack], int | None]
+"""What else the process does with the store and run that it keeps: it may add listeners to the store and say by what to
+end. Gives the port of a page, if there is one."""
+
+
+def no_page(store: ToldStore, run: str, closing: contextlib.ExitStack) -> int | None:
+    return None
+
+
+def main(arguments: Sequence[str], prepare: Prepare = no_page) -> int:
     asked = parser().parse_args(arguments)
     stay_in_the_background()
     try:
@@ -66,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
             assert isinstance(store, ToldStore)
             store.listeners = export_of(asked, closing)
             keeper = Keeper(journal_folder(store.path, asked.run), store, asked.run, say)
-            tell_ready(asked.run)
+            tell_ready(asked.run, prepare(store, asked.run, closing))
             limits = Limits(max_age_s=asked.max_age_s, max_bytes=asked.max_bytes)
             keep(keeper, store, Wakes(sys.stdin.fileno()), limits=limits, say=say)
     except HitrateError as error:

@@ -60,7 +60,7 @@ def render(
     """Write the page. UsageError for a value that has no page of its own (a list of runs or models)."""
     leads = {section.result: section for section in sections if section.result is not None}
     blocks = [block for number, result in enumerate(results) for block in _blocks(result, number, leads.get(number))]
-    page = _environment().get_template("page.html.j2")
+    page = environment("hitrate.report").get_template("page.html.j2")
     document = page.render(
         title=title or _title(results),
         intro=intro,
@@ -129,17 +129,17 @@ def _block(result: Value, number: int, lead: Section | None) -> Block:
     )
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("hitrate.report", "templates"),
+def environment(package: str) -> jinja2.Environment:
+    """For the templates of a package: all that is filled in is escaped, and what cannot be seen is shown first."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader(package, "templates"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        # `finalize` sees every value that is filled in: what cannot be seen becomes visible before it is escaped.
         finalize=lambda value: (
             escape_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
         ),
     )
-    environment.filters["paragraph"] = lambda text: " ".join(text.split())
-    return environment
+    made.filters["paragraph"] = lambda text: " ".join(text.split())
+    return made

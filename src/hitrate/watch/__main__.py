@@ -10,12 +10,8 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from hitrate.errors import HitrateError
 from hitrate.logs.store import Store
-from hitrate.record.__main__ import export_of, parser, stay_in_the_background, tell_ready
-from hitrate.record.keeper import Keeper
-from hitrate.record.keeping import Limits, Wakes, keep
-from hitrate.record.places import journal_folder
+from hitrate.record.__main__ import main as keep_recording
 from hitrate.record.prometheus import Counters
 from hitrate.record.saying import say
 from hitrate.record.told_store import ToldStore
@@ -23,22 +19,13 @@ from hitrate.watch.listener import LazyServer
 
 
 def main(arguments: Sequence[str]) -> int:
-    asked = parser().parse_args(arguments)
-    stay_in_the_background()
-    try:
-        with ToldStore.open(asked.store) as store, contextlib.ExitStack() as page:
-            assert isinstance(store, ToldStore)
-            counters = Counters()
-            store.listeners = (counters.add, *export_of(asked, page))
-            keeper = Keeper(journal_folder(store.path, asked.run), store, asked.run, say)
-            port = _open_page(store, asked.run, counters, page)
-            tell_ready(asked.run, port)
-            limits = Limits(max_age_s=asked.max_age_s, max_bytes=asked.max_bytes)
-            keep(keeper, store, Wakes(sys.stdin.fileno()), limits=limits, say=say)
-    except HitrateError as error:
-        say(error.message, "error")
-        return error.exit_code
-    return 0
+    return keep_recording(arguments, _count_and_show)
+
+
+def _count_and_show(store: ToldStore, run: str, closing: contextlib.ExitStack) -> int | None:
+    counters = Counters()
+    store.listeners = (counters.add, *store.listeners)
+    return _open_page(store, run, counters, closing)
 
 
 def _open_page(store: Store, run_id: str, counters: Counters, page: contextlib.ExitStack) -> int | None:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from hitrate.core.cost import GrowingSums
 from hitrate.core.findings import ExplainReport, Finding
 from hitrate.core.model import Call
 from hitrate.core.money import Bill, Price, Unpriced, bill
@@ -20,7 +21,7 @@ from hitrate.record.warmth import is_warm
 from hitrate.watch.breaks import Breaks
 from hitrate.watch.explained import Added, Outcome
 from hitrate.watch.session import Session, session_report
-from hitrate.watch.sums import LabelSums, UsageSums, lost_tokens, lost_usd
+from hitrate.watch.sums import LabelSums, lost_tokens, lost_usd
 from hitrate.watch.views import Break, FirstToken, Lately, Progress, SessionTurns, Turn, Update
 
 MOST_SESSIONS = 50
@@ -56,7 +57,7 @@ class Board:
         self.behind = True
         self.fault: str | None = None
         self.oddities: tuple[Finding, ...] = ()
-        self._sums = UsageSums()
+        self._sums = GrowingSums()
         self._labels = LabelSums()
         self._sessions: dict[str | int, Session] = {}
         """By session key or number of the conversation, the one with the newest call last."""

@@ -6,7 +6,6 @@ of a log without settling it: labels and losses of a call that is judged again t
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -22,7 +21,7 @@ from hitrate.explain.account import Account
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.evidence import Divergence, Pair, Recognised, Relation, Seen
 from hitrate.explain.explainer import Explainer, Judged, Sources
-from hitrate.explain.grouping import Findings
+from hitrate.explain.grouping import Findings, place_of
 from hitrate.explain.labels import Labelled
 from hitrate.explain.waterfall import Paid, Waterfalls, price_labels
 
@@ -33,8 +32,6 @@ _MARKERS = 128
 """Prompts whose cache markers are remembered."""
 
 _FRONT_CHARACTERS = 80
-
-_POSITION = re.compile(r"/\d+(?=/|$)")
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -170,7 +167,7 @@ class _Losses(Findings):
         self._told.setdefault(call, Told()).losses.append(
             Loss(
                 finding=finding,
-                place="" if finding.pointer is None else _POSITION.sub("/*", finding.pointer),
+                place="" if finding.pointer is None else place_of(finding.pointer),
                 conversation=conversation if isinstance(conversation, int) else None,
                 front="" if divergence is None else divergence.front[-_FRONT_CHARACTERS:],
             )

@@ -8,12 +8,11 @@ from __future__ import annotations
 from functools import cache
 
 import jinja2
-from markupsafe import Markup
 
 from hitrate import __version__
 from hitrate.report import pages
 from hitrate.report.columns import amount, count, milliseconds, percent
-from hitrate.report.escape import escape_line
+from hitrate.report.html import environment
 from hitrate.report.kinds import explain as words
 from hitrate.watch.feed import SessionView
 
@@ -50,15 +49,6 @@ def _render(template: str, **values: object) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("hitrate.watch", "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=lambda value: (
-            escape_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-        ),
-    )
-    environment.globals |= {"amount": amount, "count": count, "milliseconds": milliseconds, "percent": percent}
-    return environment
+    made = environment("hitrate.watch")
+    made.globals |= {"amount": amount, "count": count, "milliseconds": milliseconds, "percent": percent}
+    return made

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from hitrate.core.cost import GrowingSums
 from hitrate.core.findings import CallRate, ExplainReport, Finding, RecordSums
 from hitrate.core.model import Call
 from hitrate.explain.visible import visible
-from hitrate.watch.sums import LabelSums, UsageSums
+from hitrate.watch.sums import LabelSums
 from hitrate.watch.views import SessionHead, Turn
 
 MOST_TURNS = 200
@@ -26,7 +27,7 @@ class Session:
         self.last_at: float | None = None
         self.calls = 0
         self.breaks = 0
-        self.sums = UsageSums()
+        self.sums = GrowingSums()
         self.labels = LabelSums()
         self.revision = 0
         self.turns: deque[Turn] = deque(maxlen=MOST_TURNS)

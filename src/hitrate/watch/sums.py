@@ -9,82 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from hitrate.core.cost import Sums
 from hitrate.core.findings import LABELS, LabelSum, Waterfall
 from hitrate.core.model import Usage
-from hitrate.core.money import Bill
 from hitrate.explain.waterfall import Paid, is_lost
-
-
-class UsageSums:
-    """A growing `core.cost.Sums`; what is not reported is in no sum."""
-
-    def __init__(self) -> None:
-        self.calls = self.priced = self.not_reported = self.without_output = 0
-        self.prompt: int | None = None
-        self.cached: int | None = None
-        self.written: int | None = None
-        self.output: int | None = None
-        self.reporting_prompt = 0
-        self.bill = Bill()
-
-    def add(self, usage: Usage, bill: Bill | None) -> None:
-        """`bill` is None where the call has no known price."""
-        self._count(usage, bill, 1)
-
-    def replace(self, was: Usage, now: Usage) -> None:
-        """The cached tokens of a call turned out to be 0 instead of not reported, or the other way round."""
-        for usage, sign in ((was, -1), (now, 1)):
-            if usage.prompt_tokens is not None and not usage.accounting_fault:
-                self._count_cached(usage.prompt_tokens, usage.cached_tokens, sign)
-
-    def _count(self, usage: Usage, bill: Bill | None, sign: int) -> None:
-        self.calls += sign
-        if not usage.accounting_fault:
-            self.prompt = _plus(self.prompt, usage.prompt_tokens)
-            self.written = _plus(self.written, usage.written_tokens)
-            self.output = _plus(self.output, usage.output_tokens)
-            if usage.prompt_tokens is not None:
-                self._count_cached(usage.prompt_tokens, usage.cached_tokens, sign)
-        if bill is not None:
-            self.priced += sign
-            self.bill = self.bill.plus(bill)
-            self.without_output += sign * (usage.output_tokens is None)
-
-    def _count_cached(self, prompt_tokens: int, cached_tokens: int | None, sign: int) -> None:
-        if cached_tokens is None:
-            self.not_reported += sign
-        else:
-            self.reporting_prompt += sign * prompt_tokens
-            self.cached = _plus(self.cached, sign * cached_tokens)
-
-    @property
-    def hit_rate(self) -> float | None:
-        return (self.cached or 0) / self.reporting_prompt if self.reporting_prompt else None
-
-    def sums(self) -> Sums:
-        def dollars(amount: Decimal) -> float | None:
-            return float(amount) if self.priced else None
-
-        return Sums(
-            calls=self.calls,
-            prompt_tokens=self.prompt,
-            cached_tokens=self.cached,
-            written_tokens=self.written,
-            output_tokens=self.output,
-            hit_rate=self.hit_rate,
-            usd=dollars(self.bill.usd),
-            usd_without_caching=dollars(self.bill.without_caching),
-            usd_saved=dollars(self.bill.without_caching - self.bill.usd),
-            write_premium_usd=dollars(self.bill.write_premium),
-            unpriced_calls=self.calls - self.priced,
-            not_reported=self.not_reported,
-            without_output=self.without_output,
-        )
-
-
-def _plus(total: int | None, count: int | None) -> int | None:
-    return total if count is None else (total or 0) + count
 
 
 class LabelSums:

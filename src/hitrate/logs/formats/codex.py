@@ -23,7 +23,7 @@ from hitrate.core.model import Call, Timing
 from hitrate.core.records import Remark, Skipped
 from hitrate.logs.happenings import Happenings
 from hitrate.logs.interface import Item, Repeated, ReplyReader
-from hitrate.logs.lines import first_objects, json_lines
+from hitrate.logs.lines import Line, first_objects, json_objects
 from hitrate.logs.own_counts import count, first_count, usage_of
 from hitrate.logs.pairs import unix_time
 from hitrate.logs.shapes import kind
@@ -57,15 +57,11 @@ class Codex:
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
         session = _Session()
-        for line in json_lines(stream):
-            if isinstance(line, Skipped):
-                yield line
-                continue
-            yield from line.remarks
-            if isinstance(line.value, dict):
+        for line in json_objects(stream):
+            if isinstance(line, Line):
                 yield from session.take(line.value, line.number)
             else:
-                yield Skipped(line=line.number, reason=f"the record is {kind(line.value)}, expected an object")
+                yield line
 
 
 class _Session:

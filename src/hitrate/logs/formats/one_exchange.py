@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from hitrate.core import spans
-from hitrate.core.records import Remark, Skipped
+from hitrate.core.records import Skipped
 from hitrate.logs.formats.request_pairs import member_bytes
 from hitrate.logs.interface import Item, ReplyReader
-from hitrate.logs.lines import Fault, opening, parsed, read_document
+from hitrate.logs.lines import json_document, opening
 from hitrate.logs.pairs import Exchange, is_exchange
 
 
@@ -24,16 +26,12 @@ class OneExchange:
         return begins and bool(rest) and is_exchange(opening(start))
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
-        text = read_document(stream)
-        if isinstance(text, Skipped):
-            yield text
-            return
-        found = parsed(text)
-        if isinstance(found, Fault):
+        found = json_document(stream)
+        if isinstance(found, Skipped):
             several = "extra data" in found.reason
             hint = "; of several requests each has to stand on one line" if several else ""
-            yield Skipped(line=found.line, column=found.column, reason=found.reason + hint)
+            yield replace(found, reason=found.reason + hint)
             return
-        yield from (Remark(line=None, what=what) for what in found.oddities)
-        root = spans.parse(text)
+        yield from found.remarks
+        root = spans.parse(found.text)
         yield from Exchange(read_reply).read(root.value, line=1, raw=lambda path: member_bytes(root, path))

@@ -20,7 +20,7 @@ from hitrate.core.model import Call, Timing, Usage
 from hitrate.core.records import Remark, Skipped
 from hitrate.logs.happenings import Happenings
 from hitrate.logs.interface import Item, ReplyReader
-from hitrate.logs.lines import first_objects, json_lines
+from hitrate.logs.lines import Line, first_objects, json_objects
 from hitrate.logs.pairs import unix_time
 from hitrate.logs.shapes import kind
 
@@ -52,15 +52,11 @@ class Pi:
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
         session = ""
         happenings = Happenings()
-        for line in json_lines(stream):
-            if isinstance(line, Skipped):
+        for line in json_objects(stream):
+            if not isinstance(line, Line):
                 yield line
                 continue
-            yield from line.remarks
             value = line.value
-            if not isinstance(value, dict):
-                yield Skipped(line=line.number, reason=f"the record is {kind(value)}, expected an object")
-                continue
             if value.get("type") == "session" and isinstance(value.get("id"), str):
                 session = value["id"]
                 happenings = Happenings()

@@ -19,7 +19,7 @@ from hitrate.core.records import Remark, Skipped
 from hitrate.logs.formats.claude_code import Answers
 from hitrate.logs.formats.request_pairs import member_bytes
 from hitrate.logs.interface import Item, OwnPrice, OwnRules, ReplyReader
-from hitrate.logs.lines import Fault, opening, parsed, read_document
+from hitrate.logs.lines import json_document, opening
 from hitrate.logs.pairs import Exchange
 from hitrate.logs.shapes import kind
 
@@ -50,16 +50,12 @@ class SessionFile:
         return any(isinstance(members.get(name), list) for name in ("requests", "log"))
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
-        text = read_document(stream)
-        if isinstance(text, Skipped):
-            yield text
+        found = json_document(stream)
+        if isinstance(found, Skipped):
+            yield found
             return
-        found = parsed(text)
-        if isinstance(found, Fault):
-            yield Skipped(line=found.line, column=found.column, reason=found.reason)
-            return
-        yield from (Remark(line=None, what=what) for what in found.oddities)
-        root = spans.parse(text)
+        yield from found.remarks
+        root = spans.parse(found.text)
         document = root.value if isinstance(root.value, dict) else {"requests": root.value}
         yield from _own_price(document.get("prices"))
         yield from _own_rules(document)

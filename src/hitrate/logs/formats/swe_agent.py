@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from hitrate.core.model import Call
 from hitrate.core.records import Remark, Skipped
 from hitrate.logs.interface import Item, ReplyReader
-from hitrate.logs.lines import Fault, opening, parsed, read_document
+from hitrate.logs.lines import json_document, opening
 from hitrate.logs.rebuilt import before_each_answer, rebuilt, rebuilt_remark
 from hitrate.logs.shapes import kind, message_problems, named
 
@@ -33,15 +33,11 @@ class SweAgent:
         return start.startswith(b"{") and isinstance(opening(start).get("trajectory"), list)
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
-        text = read_document(stream)
-        if isinstance(text, Skipped):
-            yield text
+        found = json_document(stream)
+        if isinstance(found, Skipped):
+            yield found
             return
-        found = parsed(text)
-        if isinstance(found, Fault):
-            yield Skipped(line=found.line, column=found.column, reason=found.reason)
-            return
-        yield from (Remark(line=None, what=what) for what in found.oddities)
+        yield from found.remarks
         document = found.value if isinstance(found.value, dict) else {}
         sent = _sent(document.get("trajectory"))
         if sent:

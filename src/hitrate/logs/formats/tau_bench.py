@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 from hitrate.core.model import Call
 from hitrate.core.records import Skipped
 from hitrate.logs.interface import Item, ReplyReader
-from hitrate.logs.lines import first_objects, json_lines
+from hitrate.logs.lines import Line, first_objects, json_objects
 from hitrate.logs.rebuilt import before_each_answer, rebuilt, rebuilt_remark
-from hitrate.logs.shapes import kind, message_problems, named
+from hitrate.logs.shapes import message_problems, named
 
 
 class TauBench:
@@ -28,15 +28,11 @@ class TauBench:
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
         told = False
-        for line in json_lines(stream):
-            if isinstance(line, Skipped):
+        for line in json_objects(stream):
+            if not isinstance(line, Line):
                 yield line
                 continue
-            yield from line.remarks
             value = line.value
-            if not isinstance(value, dict):
-                yield Skipped(line=line.number, reason=f"the record is {kind(value)}, expected an object")
-                continue
             problems = list(message_problems(value.get("traj"), "/traj"))
             if problems:
                 yield Skipped(line=line.number, reason=named(problems))

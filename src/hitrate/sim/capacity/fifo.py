@@ -6,22 +6,16 @@ from array import array
 from itertools import pairwise, takewhile
 
 from hitrate.core.trace import Chunk
+from hitrate.sim.capacity.interface import SteppedCache
 
 
-class Fifo:
+class Fifo(SteppedCache):
     def __init__(self, capacity: int | None) -> None:
         self.capacity = capacity
         self._blocks: set[int] = set()
         self._order: list[int] = []
         self._oldest = 0
         """Its place in `_order`; what is in front of it is gone."""
-
-    def add(self, chunk: Chunk) -> list[int]:
-        ids, serve = chunk.ids, self.serve
-        return [
-            serve(ids[start:end], tokens, now)
-            for (start, end), tokens, now in zip(pairwise(chunk.starts), chunk.input_tokens, chunk.at_s, strict=True)
-        ]
 
     def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
         blocks, order = self._blocks, self._order

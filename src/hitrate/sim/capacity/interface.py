@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 from hitrate.core.trace import Chunk
@@ -24,7 +25,14 @@ class BlockCache(Protocol):
 
 @runtime_checkable
 class SteppedCache(BlockCache, Protocol):
-    """A cache that takes its requests one by one: one replica's. `add` is `serve` for each request of a chunk."""
+    """A cache that takes its requests one by one: one replica's. A class that names it as its base has `add`."""
+
+    def add(self, chunk: Chunk) -> list[int]:
+        ids, serve = chunk.ids, self.serve
+        return [
+            serve(ids[start:end], tokens, now)
+            for (start, end), tokens, now in zip(pairwise(chunk.starts), chunk.input_tokens, chunk.at_s, strict=True)
+        ]
 
     def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
         """The request's leading blocks that were there; it leaves its own blocks behind. `now` as in `Chunk.at_s`."""

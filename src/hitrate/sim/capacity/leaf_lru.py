@@ -9,16 +9,16 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict, deque
 from functools import partial
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from math import inf
 from typing import TypeVar
 
-from hitrate.core.trace import Chunk
+from hitrate.sim.capacity.interface import SteppedCache
 
 Block = TypeVar("Block")
 
 
-class LeafLru:
+class LeafLru(SteppedCache):
     """`ttl_s`: a block that no request used for longer is gone."""
 
     def __init__(self, capacity: int | None, *, ttl_s: float | None = None) -> None:
@@ -26,13 +26,6 @@ class LeafLru:
         self._ttl_s = ttl_s
         self._recent: OrderedDict[int, float] = OrderedDict()
         """Blocks with the time of their last use, the one to evict next in front."""
-
-    def add(self, chunk: Chunk) -> list[int]:
-        ids, serve = chunk.ids, self.serve
-        return [
-            serve(ids[start:end], tokens, now)
-            for (start, end), tokens, now in zip(pairwise(chunk.starts), chunk.input_tokens, chunk.at_s, strict=True)
-        ]
 
     def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
         recent = self._recent

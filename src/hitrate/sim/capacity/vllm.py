@@ -11,16 +11,16 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict, deque
 from functools import partial
-from itertools import islice, pairwise, takewhile
+from itertools import islice, takewhile
 from math import inf
 
-from hitrate.core.trace import Chunk
+from hitrate.sim.capacity.interface import SteppedCache
 
 Block = int | tuple[int, int]
 """A block by the id of its text; a further one of equal text as (id, how many there were before it)."""
 
 
-class VllmBlocks:
+class VllmBlocks(SteppedCache):
     """`capacity` is in blocks that can be used: vLLM's `num_gpu_blocks` less its null block.
 
     Vendors of this kind credit no hit shorter than `minimum_tokens`, and drop what nobody used for `ttl_s`.
@@ -41,13 +41,6 @@ class VllmBlocks:
         self._copies: dict[int, list[Block]] = {}
         """All blocks of a text that is there more than once, in the order they came."""
         self._made = 0
-
-    def add(self, chunk: Chunk) -> list[int]:
-        ids, serve = chunk.ids, self.serve
-        return [
-            serve(ids[start:end], tokens, now)
-            for (start, end), tokens, now in zip(pairwise(chunk.starts), chunk.input_tokens, chunk.at_s, strict=True)
-        ]
 
     def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
         """A request that needs more blocks than there are is never served, and leaves nothing behind."""
