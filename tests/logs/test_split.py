@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from log_files import jsonl, opened
@@ -69,6 +69,7 @@ LINES = st.lists(
 
 @hypothesis_settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(LINES)
+@example([b'{"input": []}', b'{"input": [], "body": {"messages": []}}'])
 def test_both_ways_read_the_same(tmp_path, monkeypatch, lines):
     data = b"\n".join([*lines, *lines])
 

@@ -113,7 +113,9 @@ class Splitter:
             found = self._body(data[start:end], path) if path and stand_in == _STAND_IN else None
             if found is not None:
                 return record, found[1]
-        return self._body(data, ())  # a line that is a request body itself
+        found = self._body(data, ())
+        # A line that is a request body itself, and not a record of one that has such members beside it.
+        return found if found is not None and request_in(found[0])[0] == () else None
 
     def _record(self, data: bytes) -> Any:
         """As `_plain`. Of texts that differ in digits alone one is looked through: all have its levels, and where its
