@@ -32,6 +32,12 @@ def _capacities(ctx: click.Context, parameter: click.Parameter, value: str | Non
     return tuple(dict.fromkeys(found))
 
 
+def _replicas(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    """Whole numbers, or A..B: doubled from A on, and B."""
+    found = [int(one) for part in value.split(",") if part.strip() for one in _range(part.strip(), whole=True)]
+    return tuple(dict.fromkeys(found)) or (1,)
+
+
 def _sizes(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...]:
     parts = [part.strip() for part in (value or "").split(",") if part.strip()]
     return tuple(dict.fromkeys(one for part in parts for one in _range(part, whole=False)))
@@ -122,15 +128,18 @@ def _last(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
 @click.option("--curve", is_flag=True, help="The whole exact curve of leaf-first LRU, and its knees.")
 @click.option(
     "--replicas",
-    type=click.IntRange(min=1),
-    default=1,
+    callback=_replicas,
+    default="1",
     show_default=True,
-    help="Servers, each with a cache of its own.",
+    metavar="LIST",
+    help="Servers, each with a cache of its own, as 8 or 1..32.",
 )
 @click.option(
     "--policy",
+    "policies",
+    multiple=True,
     metavar="NAME",
-    help="How requests are routed to the replicas, as NAME or NAME:SETTING=VALUE,...; left out, round-robin.",
+    help="How requests are routed to the replicas, as NAME or NAME:SETTING=VALUE,...; round-robin if none; repeatable.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of whatever is random.")
 @output_options
@@ -147,8 +156,8 @@ def simulate(
     definitions: tuple[str, ...],
     last: Last | None,
     curve: bool,
-    replicas: int,
-    policy: str | None,
+    replicas: tuple[int, ...],
+    policies: tuple[str, ...],
     seed: int,
     output: str | None,
     html_file: str | None,
@@ -174,7 +183,7 @@ def simulate(
         last=last,
         curve=curve,
         replicas=replicas,
-        policy=policy,
+        policies=policies,
         seed=seed,
     )
     with TraceSource(trace, trace_format, block_size) as source:

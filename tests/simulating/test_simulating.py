@@ -194,7 +194,7 @@ def test_parts_that_stand_for_themselves_are_chained_for_leading_blocks() -> Non
     ],
 )
 def test_a_fleet(policy: str | None, hit_tokens: int, imbalance: float) -> None:
-    result = simulate(Made, Wanted(rules=("leaf-lru",), replicas=2, policy=policy))
+    result = simulate(Made, Wanted(rules=("leaf-lru",), replicas=(2,), policies=(policy,) if policy else ()))
 
     row = result.rows[0]
     assert (row.replicas, row.policy, result.policy) == (2, policy or "round-robin", policy or "round-robin")
@@ -203,7 +203,7 @@ def test_a_fleet(policy: str | None, hit_tokens: int, imbalance: float) -> None:
 
 
 def test_a_policy_that_weighs_loads_is_said_to_see_none() -> None:
-    notes = simulate(Made, Wanted(replicas=2, policy="dynamo-kv")).notes
+    notes = simulate(Made, Wanted(replicas=(2,), policies=("dynamo-kv",))).notes
 
     assert notes[-1] == (
         "policy dynamo-kv weighs requests in flight; here they come one after another, and every replica looks idle"
@@ -213,9 +213,12 @@ def test_a_policy_that_weighs_loads_is_said_to_see_none() -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (Wanted(replicas=2, curve=True), "--curve is of one cache: leave out --replicas"),
-        (Wanted(replicas=2, rules=("optimal",)), "a fleet is replayed with rules of engines: vllm, leaf-lru or fifo"),
-        (Wanted(policy="nearest"), "routing policy 'nearest' is not known; use one of"),
+        (Wanted(replicas=(2,), curve=True), "--curve is of one cache: leave out --replicas"),
+        (
+            Wanted(replicas=(2,), rules=("optimal",)),
+            "a fleet is replayed with rules of engines: vllm, leaf-lru or fifo",
+        ),
+        (Wanted(policies=("nearest",)), "routing policy 'nearest' is not known; use one of"),
         (Wanted(rules=("lru",)), "no rule is called 'lru'; known: vllm, leaf-lru, fifo"),
         (
             Wanted(rules=("anthropic-2026-11",)),

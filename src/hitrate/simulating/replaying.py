@@ -1,0 +1,145 @@
+"""Points replayed over a trace in one reading of it."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+
+from msgspec import Struct
+
+from hitrate.core.findings import RecordSums
+from hitrate.core.records import Records
+from hitrate.core.simulation_results import SessionSpread
+from hitrate.core.trace import Chunk, Trace
+from hitrate.errors import UsageError
+from hitrate.sim.capacity.by_session import SessionTally
+from hitrate.sim.capacity.chained import Chains
+from hitrate.sim.capacity.curve import LruCurve
+from hitrate.sim.capacity.definitions import DEFINITIONS, Tally
+from hitrate.sim.capacity.interface import BlockCache
+from hitrate.sim.capacity.rules import BlockRule, Setting, block_rule
+from hitrate.sim.fleet_replay import FleetReplay
+from hitrate.simulating.wanted import Point
+
+
+class Replayed(Struct, frozen=True, kw_only=True):
+    """What came of a point. Picklable, as the point."""
+
+    hits: float
+    """Above the line of the definition."""
+    counted: float
+    """Below it."""
+    never_fit: int | None
+    by_session: SessionSpread | None
+    imbalance: float | None = None
+
+
+class TraceSums(Struct, frozen=True, kw_only=True):
+    """Of a trace, as it was read."""
+
+    requests: int
+    blocks: int
+    distinct_blocks: int
+    counted_requests: int
+    """Those from the first counted on."""
+    prompt_tokens: int
+    """Of those."""
+    records: RecordSums
+
+
+def replay(
+    trace: Trace, points: Sequence[Point], first: int = 0, curve: LruCurve | None = None
+) -> tuple[TraceSums, list[Replayed]]:
+    """Read the trace once for all points, counting from the request with number `first` on; `curve` is filled too.
+
+    UsageError and InputFileError as the trace and its rules have them.
+    """
+    running = [_Running(point, trace, first) for point in points]
+    sums, chains = _Sums(trace.facts.block_tokens, first), Chains()
+    for chunk in _whole(trace) if any(one.rule.whole_trace for one in running) else trace.chunks():
+        sums.add(chunk)
+        chained = chunk if trace.facts.ordered else chains.of(chunk)
+        for one in running:
+            one.add(chained if one.definition.consecutive else chunk)
+        if curve is not None:
+            curve.add(chained)
+    return sums.total(trace.records()), [one.replayed() for one in running]
+
+
+def _whole(trace: Trace) -> Iterator[Chunk]:
+    """The trace as one chunk."""
+    whole = Chunk(array("d"), array("q"), array("q"), array("q"), array("q", [0]), array("q"))
+    for chunk in trace.chunks():
+        before = len(whole.ids)
+        whole.starts.extend(before + start for start in chunk.starts[1:])
+        for column in ("at_s", "input_tokens", "output_tokens", "sessions", "ids"):
+            getattr(whole, column).extend(getattr(chunk, column))
+    yield whole
+
+
+class _Running:
+    """A point's cache, and what it has served so far."""
+
+    def __init__(self, point: Point, trace: Trace, first: int) -> None:
+        block_tokens = trace.facts.block_tokens
+        self.rule = block_rule(point.rule)
+        self.definition = DEFINITIONS[point.definition]
+        self._timeless = point.ttl_s is None
+        self._cache = _cache(self.rule, point, block_tokens)
+        self._tally = Tally(self.definition, block_tokens, first)
+        self._sessions = SessionTally(self.definition, block_tokens, first)
+
+    def add(self, chunk: Chunk) -> None:
+        if not self._timeless and any(map(math.isnan, chunk.at_s)):
+            raise UsageError("--ttl needs the time of every request, which this trace does not have")
+        served = self._cache.add(chunk)
+        self._tally.add(chunk, served)
+        self._sessions.add(chunk, served)
+
+    def replayed(self) -> Replayed:
+        return Replayed(
+            hits=self._tally.hits,
+            counted=self._tally.whole,
+            never_fit=getattr(self._cache, "never_fit", None),
+            by_session=self._sessions.spread(),
+            imbalance=self._cache.total().imbalance if isinstance(self._cache, FleetReplay) else None,
+        )
+
+
+def _cache(rule: BlockRule, point: Point, block_tokens: int) -> BlockCache:
+    """Of one replica, or of all behind their router."""
+    at = Setting(point.capacity, block_tokens, point.ttl_s)
+    if point.replicas == 1 or point.policy is None:
+        return rule.make(at)
+    return FleetReplay(point.replicas, lambda: rule.make(at), point.policy, block_tokens, seed=point.seed)
+
+
+class _Sums:
+    def __init__(self, block_tokens: int, first: int) -> None:
+        self._requests = self._blocks = self._distinct_blocks = 0
+        self._prompts = Tally(DEFINITIONS["tokens"], block_tokens, first)
+
+    def add(self, chunk: Chunk) -> None:
+        self._requests += len(chunk.input_tokens)
+        self._blocks += len(chunk.ids)
+        self._prompts.add(chunk, repeat(0, len(chunk.input_tokens)))
+        self._distinct_blocks = max(self._distinct_blocks, max(chunk.ids, default=-1) + 1)
+
+    def total(self, records: Records) -> TraceSums:
+        return TraceSums(
+            requests=self._requests,
+            blocks=self._blocks,
+            distinct_blocks=self._distinct_blocks,
+            counted_requests=self._prompts.requests,
+            prompt_tokens=int(self._prompts.whole),
+            records=RecordSums(
+                read=records.read,
+                used=records.used,
+                damaged=records.damaged,
+                repeated=records.repeated,
+                skipped=records.skipped,
+                remarks=records.remarks,
+            ),
+        )

@@ -1,0 +1,95 @@
+"""From an opened trace and what was asked for to the result: rows, curve, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from hitrate.core.simulation_results import SimulateResult
+from hitrate.core.trace import Trace
+from hitrate.sim.capacity.regrouped import Regrouped
+from hitrate.sim.capacity.rules import block_rule, step_note
+from hitrate.sim.policies.registry import needs_time
+from hitrate.simulating.replaying import replay
+from hitrate.simulating.rows import curve_rows, new_curve, row
+from hitrate.simulating.wanted import Point, Wanted, points
+
+_OF_ONLY_ROW = (
+    "prompt_tokens",
+    "hit_tokens",
+    "hit_rate",
+    "definition",
+    "rule_set",
+    "capacity_blocks",
+    "replicas",
+    "policy",
+    "seed",
+)
+
+
+def simulate(opened: Callable[[], Trace], wanted: Wanted) -> SimulateResult:
+    """`opened` gives the trace from its start; it is called twice where only the last part counts.
+
+    UsageError for what cannot be replayed of this trace, InputFileError for a trace that cannot be read.
+    """
+    first = 0 if wanted.last is None else wanted.last.first(_count(opened()))
+    trace = opened()
+    own_tokens = trace.facts.block_tokens
+    if wanted.block_size not in (None, own_tokens):
+        trace = Regrouped(trace, int(wanted.block_size or own_tokens))
+    curve = new_curve(trace.facts, wanted, first)
+    asked = points(trace.facts, wanted)
+    sums, replayed = replay(trace, asked, first, curve)
+    rows = tuple(row(point, one, sums, trace.facts, wanted) for point, one in zip(asked, replayed, strict=True))
+    only: dict[str, Any] = {name: getattr(rows[0], name) for name in _OF_ONLY_ROW} if len(rows) == 1 else {}
+    return SimulateResult(
+        trace=trace.facts.path,
+        format=trace.facts.format,
+        **only,
+        block_size=trace.facts.block_tokens,
+        trace_requests=sums.requests,
+        trace_blocks=sums.blocks,
+        trace_distinct_blocks=sums.distinct_blocks,
+        kv_bytes_per_token=None if wanted.memory is None else wanted.memory.bytes_per_token,
+        rows=rows,
+        curve=None if curve is None else curve_rows(curve, sums, trace.facts, wanted),
+        notes=tuple(_notes(trace, asked, own_tokens, wanted)),
+        records=sums.records,
+    )
+
+
+def _count(trace: Trace) -> int:
+    return sum(len(chunk.input_tokens) for chunk in trace.chunks())
+
+
+def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted) -> Iterator[str]:
+    facts = trace.facts
+    if facts.block_tokens != own_tokens:
+        yield f"blocks of {own_tokens} tokens regrouped to {facts.block_tokens}"
+    if not facts.has_partial_blocks and facts.ordered:
+        yield f"only full blocks of {facts.block_tokens} tokens are known; what is behind the last one counts as missed"
+    if not facts.ordered:
+        yield "parts of prompts are taken for blocks: each by its text, as a leading block by all in front of it too"
+    for rule in (block_rule(name) for name in dict.fromkeys(point.rule for point in asked)):
+        if note := step_note(rule, facts):
+            yield note
+        if rule.note:
+            yield f"{rule.name}: {rule.note}"
+    if wanted.memory is not None:
+        yield from wanted.memory.notes
+    yield from _fleet_notes(asked)
+
+
+def _fleet_notes(asked: Sequence[Point]) -> Iterator[str]:
+    fleets = [point for point in asked if point.replicas > 1]
+    sizes = list(dict.fromkeys(point.replicas for point in fleets))
+    if len(sizes) == 1:
+        yield f"capacities are of one replica, each of the {sizes[0]} has as much"
+    elif sizes:
+        yield "capacities are of one replica, each of a fleet has as much"
+    for policy in dict.fromkeys(point.policy for point in fleets if point.policy):
+        if needs_time(policy):
+            yield (
+                f"policy {policy} weighs requests in flight; here they come one after another, and every "
+                "replica looks idle"
+            )

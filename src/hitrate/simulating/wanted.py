@@ -1,0 +1,158 @@
+"""What is to be replayed: what was asked for, and the single points that this makes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+from msgspec import Struct
+
+from hitrate.core.kv_memory import KvMemory
+from hitrate.core.trace import Replayable
+from hitrate.errors import UsageError
+from hitrate.sim.capacity.definitions import DEFINITIONS, Definition
+from hitrate.sim.capacity.rules import BlockRule, block_rule, step_note
+from hitrate.sim.policies.registry import make_policy
+
+_DEFAULT_POLICY = "round-robin"
+
+
+class Last(Struct, frozen=True):
+    """The part of the requests, from the end, that is counted; those before it fill the cache."""
+
+    share: float | None = None
+    requests: int | None = None
+
+    def first(self, requests: int) -> int:
+        """Number of the first one counted, of so many."""
+        if self.requests is not None:
+            return max(0, requests - self.requests)
+        return 0 if self.share is None else math.floor(requests * (1 - self.share))
+
+    def __str__(self) -> str:
+        return f"last {100 * self.share:g} %" if self.share is not None else f"last {self.requests:,} requests"
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is to be replayed: every rule with every capacity, lifetime, number of replicas and policy, counted by every
+    definition."""
+
+    rules: tuple[str, ...] = ("vllm",)
+    definitions: tuple[str, ...] = ()
+    """None: tokens, or what the rule can count instead."""
+    capacities: tuple[int | None, ...] = ()
+    """In blocks, of one replica; None is no limit."""
+    gib: tuple[float, ...] = ()
+    """Further capacities; they need `memory`."""
+    memory: KvMemory | None = None
+    ttls_s: tuple[float | None, ...] = (None,)
+    block_size: int | None = None
+    last: Last | None = None
+    curve: bool = False
+    replicas: tuple[int, ...] = (1,)
+    policies: tuple[str, ...] = ()
+    """Left out: round robin. One replica needs none."""
+    seed: int = 0
+
+
+class Point(Struct, frozen=True, kw_only=True):
+    """One cache, or one fleet of them, counted in one way. Small and picklable: the unit that work is shared out in."""
+
+    rule: str
+    definition: str
+    capacity: int | None
+    """Blocks of one replica."""
+    ttl_s: float | None = None
+    replicas: int = 1
+    policy: str | None = None
+    seed: int = 0
+
+
+def points(facts: Replayable, wanted: Wanted) -> tuple[Point, ...]:
+    """In the order of their rows. UsageError for what cannot be replayed of such a trace."""
+    for policy in wanted.policies:
+        make_policy(policy)
+    if wanted.curve and wanted.replicas != (1,):
+        raise UsageError("--curve is of one cache: leave out --replicas")
+    return tuple(_points(facts, wanted))
+
+
+def _points(facts: Replayable, wanted: Wanted) -> Iterator[Point]:
+    capacities = [*wanted.capacities, *(_blocks(gib, facts.block_tokens, wanted.memory) for gib in wanted.gib)]
+    if not capacities and not wanted.curve:
+        capacities = [None]
+    for name, ttl_s in product(wanted.rules, wanted.ttls_s):
+        rule = block_rule(name)
+        _check_rule(rule, facts, ttl_s)
+        for definition, capacity in product(_definitions(facts, rule, wanted), capacities):
+            for replicas, policy in _fleets(wanted):
+                yield Point(
+                    rule=name,
+                    definition=definition.name,
+                    capacity=capacity,
+                    ttl_s=ttl_s,
+                    replicas=replicas,
+                    policy=policy,
+                    seed=wanted.seed,
+                )
+
+
+def _fleets(wanted: Wanted) -> Iterator[tuple[int, str | None]]:
+    """A single replica once, with the policy's name where only one was named."""
+    for replicas in wanted.replicas:
+        if replicas == 1:
+            yield 1, wanted.policies[0] if len(wanted.policies) == 1 else None
+        else:
+            yield from ((replicas, policy) for policy in wanted.policies or (_DEFAULT_POLICY,))
+
+
+def _check_rule(rule: BlockRule, facts: Replayable, ttl_s: float | None) -> None:
+    step_note(rule, facts)
+    if ttl_s is not None and not rule.has_ttl:
+        raise UsageError(f"--ttl: rule {rule.name} has no lifetime; vllm, leaf-lru and vendors' rule sets have")
+    if rule.full_blocks and not facts.ordered:
+        raise UsageError(
+            f"rule {rule.name} caches full blocks of one size, which {facts.format} traces do not have; use "
+            "leaf-lru, fifo, block-lru, block-lfu or optimal"
+        )
+
+
+def _blocks(gib: float, block_tokens: int, memory: KvMemory | None) -> int:
+    if memory is None:
+        raise UsageError("--gib needs --model-config: a model's config.json says how much memory a token takes")
+    return memory.blocks(gib, block_tokens)
+
+
+def _definitions(facts: Replayable, rule: BlockRule, wanted: Wanted) -> list[Definition]:
+    """Those asked for; else tokens, or what comes nearest of what the rule can count of the trace."""
+    if not wanted.definitions:
+        names = ("tokens", "any-block") if facts.ordered else ("even-tokens", "any-block-tokens")
+        return [DEFINITIONS[name] for name in names if why_not(facts, rule, DEFINITIONS[name]) is None]
+    found = []
+    for name in wanted.definitions:
+        if name not in DEFINITIONS:
+            raise UsageError(f"no definition is called {name!r}; known: {', '.join(DEFINITIONS)}")
+        if why := why_not(facts, rule, DEFINITIONS[name]):
+            raise UsageError(why)
+        found.append(DEFINITIONS[name])
+    return found
+
+
+def why_not(facts: Replayable, rule: BlockRule | None, definition: Definition) -> str | None:
+    """Why the definition cannot count such a trace, or what the rule serves of it; None where it can."""
+    if not facts.ordered and definition.full_size:
+        return (
+            f"definition {definition.name} counts blocks of one size, which {facts.format} traces do not have; "
+            "use even-tokens, any-block-tokens, blocks, any-block or request-mean"
+        )
+    if rule is None:
+        return None
+    if definition.consecutive and not rule.leading:
+        return f"definition {definition.name} counts leading blocks, rule {rule.name} any; use any-block"
+    if not definition.consecutive and not rule.anywhere:
+        return (
+            f"definition {definition.name} counts blocks behind a miss, which rule {rule.name} never serves; use "
+            "block-lru, block-lfu or fifo-in-turn"
+        )
+    return None
