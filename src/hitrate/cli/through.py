@@ -70,7 +70,7 @@ async def _examine(
         )
 
     async with (
-        StandIns(sockets) as workers,
+        StandIns(sockets, renders=True) as workers,
         client(address) as through,
         client(f"http://{behind[0]}/v1") as direct,
     ):

@@ -164,9 +164,15 @@ def _chat(kind: str, choices: list[Any], usage: Any) -> dict[str, Any]:
 def _rendered(body: bytes, in_list: bool) -> Any:
     """What vLLM answers to `/v1/completions/render`, one for each prompt, and to `/v1/chat/completions/render`."""
     asked = msgspec.json.decode(body)
-    text = asked["prompt"] if in_list else "".join(message["content"] for message in asked["messages"])
+    text = asked["prompt"] if in_list else "".join(map(_text_of, asked["messages"]))
     rendered = {"request_id": "hitrate", "token_ids": [ord(character) for character in text], "sampling_params": {}}
     return [rendered] if in_list else rendered
+
+
+def _text_of(message: Any) -> str:
+    """Of a string or of blocks; other blocks than text, and null, have none."""
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "".join(block.get("text") or "" for block in content)
 
 
 def _event(value: Any) -> bytes:
