@@ -85,7 +85,7 @@ def test_the_curve_is_leaf_first_lru_at_each_capacity(prompts: list[list[int]], 
 
 
 def test_the_curve_outlives_the_moments_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hitrate.sim.capacity.curve._SMALLEST", 16)
+    monkeypatch.setattr("hitrate.sim.capacity.last_uses._SMALLEST", 16)
     chunk = blocks_of([[n % 7, n % 3] * 6 for n in range(200)])
     curve = LruCurve(DEFINITIONS["blocks"], BLOCK)
     curve.add(chunk)

@@ -10,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 from hitrate.core.records import RecordCount, Records, Remark, Skipped
 from hitrate.core.trace import UNKNOWN, Chunk, Replayable
 from hitrate.errors import InputFileError
+from hitrate.logs.traces.numbering import BlockNumbers, Numbers
 
 _BLOCKS = 1 << 18
 _REQUESTS = 1 << 14
@@ -27,15 +28,9 @@ class Request(NamedTuple):
     ids: Iterable[object]
 
 
-class _Numbers(dict[object, int]):
-    def __missing__(self, key: object) -> int:
-        self[key] = number = len(self)
-        return number
-
-
 def in_chunks(requests: Iterable[Request | Skipped | Remark], count: RecordCount) -> Iterator[Chunk]:
     """All requests, in their order; a time that runs back is set to that of the request before, and it is said."""
-    blocks, sessions = _Numbers(), _Numbers()
+    blocks, sessions = BlockNumbers(), Numbers()
     first = latest = math.nan
     back = 0
     chunk = _empty()
@@ -59,7 +54,7 @@ def in_chunks(requests: Iterable[Request | Skipped | Remark], count: RecordCount
         chunk.input_tokens.append(request.input_tokens)
         chunk.output_tokens.append(request.output_tokens)
         chunk.sessions.append(UNKNOWN if request.session is None else sessions[request.session])
-        chunk.ids.extend(map(blocks.__getitem__, request.ids))
+        chunk.ids.extend(blocks.of(request.ids))
         chunk.starts.append(len(chunk.ids))
         if len(chunk.ids) >= _BLOCKS or len(chunk.input_tokens) >= _REQUESTS:
             yield chunk

@@ -3,20 +3,20 @@
 LRU has the stack property (Mattson, Gecsei, Slutz, Traiger: Evaluation techniques for storage hierarchies, IBM Systems
 Journal 9(2), 1970): a cache of C blocks holds the C blocks used last. So a block is served by exactly those caches that
 are at least as large as its place in the order of last use when the request comes, its stack distance. `leaf_lru` says
-why leaf-first LRU is LRU. Distances come from a Fenwick tree over the moments of last use (Bennett and Kruskal, LRU
-stack processing, IBM J. Res. Dev. 19(4), 1975).
+why leaf-first LRU is LRU. Distances are counted over the moments of last use (Bennett and Kruskal, LRU stack
+processing, IBM J. Res. Dev. 19(4), 1975), by runs of blocks that were used one after another: a prefix is a few.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from hitrate.core.trace import Chunk
 from hitrate.sim.capacity.definitions import Definition
-
-_SMALLEST = 1 << 16
+from hitrate.sim.capacity.last_uses import LastUses
 
 
 class LruCurve:
@@ -31,121 +31,90 @@ class LruCurve:
         self._definition = definition
         self._block_tokens = block_tokens
         self._skip = first
-        self._weights: dict[int, float] = {}
-        """What is served at a stack distance."""
-        self._moments: list[int] = []
+        self._weights = array("d", [0.0])
+        """By stack distance, what is served at it."""
+        self._moments = array("q")
         """When each block was last used, 0: never."""
+        self._last_uses = LastUses()
         self._now = 0
-        self._live = 0
-        self._tree = [0] * (_SMALLEST + 1)
 
     def add(self, chunk: Chunk) -> None:
-        definition, block_tokens = self._definition, self._block_tokens
-        for index, (start, end) in enumerate(pairwise(chunk.starts)):
-            tokens = chunk.input_tokens[index]
-            asked = chunk.ids[start:end]
-            if end > start:
-                self._grow(max(asked) + 1)
-            known = self._known(asked)
-            if self._skip:
-                self._skip -= 1
-            else:
-                self.whole += definition.whole(tokens, end - start, block_tokens)
-                if known:
-                    self._weigh(known, tokens, end - start)
-            self._use(asked, known)
+        self._make_room(max(chunk.ids, default=-1) + 1)
+        for tokens, (start, end) in zip(chunk.input_tokens, pairwise(chunk.starts), strict=True):
+            self._request(chunk.ids[start:end], tokens)
 
     def hits(self, capacity: int | None) -> float:
         """What a cache of so many blocks serves, in the definition's unit; None: a cache without a limit."""
-        return sum(weight for distance, weight in self._weights.items() if capacity is None or distance <= capacity)
+        return sum(self._weights if capacity is None else self._weights[: capacity + 1])
 
     def points(self, capacities: Sequence[int]) -> list[float]:
         """`hits` at each of these, in one go."""
-        distances = sorted(self._weights)
-        sums = [0.0, *accumulate(self._weights[distance] for distance in distances)]
-        return [sums[bisect_right(distances, capacity)] for capacity in capacities]
+        sums = array("d", accumulate(self._weights))
+        return [sums[min(capacity, self.largest)] for capacity in capacities]
 
     def smallest(self, share: float) -> int:
         """The least capacity that serves this share of what a cache without a limit does."""
-        distances = sorted(self._weights)
-        sums = list(accumulate(self._weights[distance] for distance in distances))
-        return distances[bisect_left(sums, share * sums[-1])] if sums else 0
+        sums = array("d", accumulate(self._weights))
+        return bisect_left(sums, share * sums[-1])
 
     @property
     def largest(self) -> int:
         """The capacity above which nothing more is served."""
-        return max(self._weights, default=0)
+        return len(self._weights) - 1
 
-    def _grow(self, blocks: int) -> None:
+    def _make_room(self, blocks: int) -> None:
         if blocks > len(self._moments):
-            self._moments.extend([0] * (max(blocks, 2 * len(self._moments)) - len(self._moments)))
+            more = max(blocks, 2 * len(self._moments)) - len(self._moments)
+            self._moments.extend(array("q", [0]) * more)
 
-    def _known(self, asked: Sequence[int]) -> list[int]:
-        """Moments of last use of the leading blocks that were used before."""
-        known = []
-        for block in asked:
-            moment = self._moments[block]
-            if not moment:
-                break
-            known.append(moment)
-        return known
+    def _request(self, asked: array[int], tokens: int) -> None:
+        if self._now + len(asked) >= self._last_uses.room:
+            self._moments = self._last_uses.renumber(self._moments, len(asked))
+            self._now = self._last_uses.count
+        moments = list(map(self._moments.__getitem__, asked))
+        known = moments.index(0) if 0 in moments else len(moments)
+        runs = list(_runs(moments[:known]))
+        if self._skip:
+            self._skip -= 1
+        else:
+            self.whole += self._definition.whole(tokens, len(asked), self._block_tokens)
+            self._weigh(runs, known, tokens, len(asked))
+        if len(set(asked)) == len(asked):
+            self._use(asked, [*runs, *_runs(list(filter(None, moments[known:])))])
+        else:  # a block that stands twice in a prompt: its first place counts
+            once = array("q", dict.fromkeys(asked))
+            self._use(once, list(_runs([moment for moment in map(self._moments.__getitem__, once) if moment])))
 
-    def _weigh(self, known: list[int], tokens: int, blocks: int) -> None:
-        tree, weights = self._tree, self._weights
+    def _weigh(self, runs: Sequence[tuple[int, int]], known: int, tokens: int, blocks: int) -> None:
+        if not known:
+            return
+        weights = self._weights
         block = self._definition.block(tokens, blocks, self._block_tokens)
-        before = distance = 0
-        for number, moment in enumerate(known):
-            if moment == before - 1:  # the blocks of a request are used at consecutive moments
-                distance += 1
-            else:
-                distance = self._live
-                place = moment - 1
-                while place > 0:
-                    distance -= tree[place]
-                    place &= place - 1
-            before = moment
-            last = number == blocks - 1
-            weight = self._definition.last(tokens, blocks, self._block_tokens) if last else block
-            weights[distance] = weights.get(distance, 0.0) + weight
+        for moment, length in runs:
+            first = self._last_uses.count_from(moment)
+            distance = first + length - 1
+            if distance >= len(weights):
+                weights.extend(array("d", [0.0]) * (distance + 1 - len(weights)))
+            for place in range(first, distance + 1):
+                weights[place] += block
+        if known == blocks:
+            weights[distance] += self._definition.last(tokens, blocks, self._block_tokens) - block
 
-    def _use(self, asked: Sequence[int], known: list[int]) -> None:
-        """From the last block to the first, each at a moment of its own."""
-        if self._now + len(asked) >= len(self._tree):
-            self._compact(len(asked))
-        tree, moments = self._tree, self._moments
-        size = len(tree) - 1
-        for block in asked:
-            place = moments[block]
-            if place:
-                self._live -= 1
-                while place <= size:
-                    tree[place] -= 1
-                    place += place & -place
-                moments[block] = 0
-        for block in reversed(asked):
-            self._now += 1
-            if moments[block]:  # a block that stands twice in a prompt: its first place counts
-                place = moments[block]
-                while place <= size:
-                    tree[place] -= 1
-                    place += place & -place
-                self._live -= 1
-            moments[block] = place = self._now
-            while place <= size:
-                tree[place] += 1
-                place += place & -place
-            self._live += 1
+    def _use(self, asked: array[int], runs: Sequence[tuple[int, int]]) -> None:
+        """From the last block to the first, each at a moment of its own; `runs` are of their last uses before."""
+        uses, moments, now = self._last_uses, self._moments, self._now
+        for moment, length in runs:
+            uses.clear(moment - length + 1, moment + 1)
+        for moment, block in enumerate(reversed(asked), start=now + 1):
+            moments[block] = moment
+        self._now = now + len(asked)
+        uses.set(now + 1, self._now + 1)
 
-    def _compact(self, more: int) -> None:
-        """Moments counted anew from 1, without those at which no block was last used."""
-        moments = self._moments
-        order = sorted((moment, block) for block, moment in enumerate(moments) if moment)
-        for number, (_, block) in enumerate(order, start=1):
-            moments[block] = number
-        self._now = len(order)
-        size = _SMALLEST
-        while size < 2 * (len(order) + more):
-            size *= 2
-        # Node i of a Fenwick tree sums the i & -i places up to i; ones stand at the first `now` places.
-        now = self._now
-        self._tree = [0, *(max(0, min(place, now) - (place - (place & -place))) for place in range(1, size + 1))]
+
+def _runs(moments: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first of moments that fall by one from place to place, and how many there are."""
+    start = 0
+    for place in range(1, len(moments) + 1):
+        if place == len(moments) or moments[place] != moments[place - 1] - 1:
+            yield moments[start], place - start
+            start = place
