@@ -19,9 +19,10 @@ from hitrate.sim.capacity.definitions import DEFINITIONS, Tally
 from hitrate.sim.capacity.fifo import Fifo
 from hitrate.sim.capacity.leaf_lru import LeafLru
 from hitrate.sim.capacity.vllm import VllmBlocks
-from hitrate.sim.fleet_replay import FleetReplay, FleetTotal, Rates, SharedStore, replay
+from hitrate.sim.fleet_replay import FleetReplay, FleetTotal, SharedStore, replay
 from hitrate.sim.policies.interface import BlockRequest
 from hitrate.sim.policies.registry import policy_names
+from hitrate.sim.timing.engine_timing import EngineTiming
 
 
 def of_blocks(*requests: tuple[int, ...], at_s: tuple[float, ...] = (), outputs: tuple[int, ...] = ()) -> Chunk:
@@ -144,8 +145,8 @@ def test_a_fleet_adds_up_and_is_the_same_again(asked: list, policy: str, replica
     chunk = chunk_of(asked)
 
     def fleet() -> FleetReplay:
-        rates = Rates(5, 10) if timed else None
-        return FleetReplay(replicas, lambda: VllmBlocks(9, 4), policy, 4, seed=5, service_time=rates)
+        timing = EngineTiming(step_s=0.5, prefill_token_s=0.2, max_running_requests=3) if timed else None
+        return FleetReplay(replicas, lambda: VllmBlocks(9, 4), policy, 4, seed=5, timing=timing)
 
     first, again = fleet(), fleet()
     served = first.add(chunk)
@@ -213,17 +214,20 @@ class Watching:
         self.seen = []
 
 
+SLOW = EngineTiming(step_s=0.5, prefill_token_s=0.1, scheduled_ahead=False)
+"""A prompt of 9 has its first token after 1.4 s, one of 5 after 1 s, and each further token takes 0.5 s."""
+
+
 def test_loads_at_each_arrival() -> None:
-    """10 tokens a second to the first one and 2 after it: 0.9 s and 1 s for a prompt of 9 with a reply of 2."""
     watching = Watching()
-    chunk = of_blocks(*[(1, 2), (7,), (1, 3), (8,)], at_s=(0, 0.5, 0.95, 1.9), outputs=(2, 2, 2, 2))
-    FleetReplay(2, lambda: LeafLru(9), watching, 4, service_time=Rates(10, 2)).add(chunk)
+    chunk = of_blocks(*[(1, 2), (7,), (1, 3), (8,)], at_s=(0, 0.5, 1.45, 2.1), outputs=(2, 2, 2, 2))
+    FleetReplay(2, lambda: LeafLru(9), watching, 4, timing=SLOW).add(chunk)
 
     assert watching.seen == [
         [(0, 0, 0, 0, 0), (0, 0, 0, 0, 0)],
         [(1, 1, 9, 9, 2), (0, 0, 0, 0, 0)],
         [(1, 1, 0, 0, 2), (1, 1, 5, 5, 1)],
-        [(1, 1, 0, 0, 2), (1, 1, 0, 0, 1)],
+        [(1, 1, 5, 5, 2), (0, 0, 0, 0, 0)],
     ]
 
 
@@ -234,13 +238,65 @@ def test_one_after_another_a_load_is_what_was_computed() -> None:
     assert watching.seen[3] == [(0, 10, 0, 10, 0), (0, 5, 0, 5, 0)]
 
 
-def test_prompts_of_a_replica_wait_for_each_other() -> None:
-    rates = Rates(10, 2)
+class Peeking:
+    """Sends all to the first replica, and keeps what it would have served of each request."""
 
-    def times(at_s: float, replica: int) -> tuple[float, float]:
-        return rates(BlockRequest(0, array("q", [1, 2]), 20, 10, at_s=at_s, output_tokens=4), 10, replica)
+    def __init__(self) -> None:
+        self.seen: list[int] = []
 
-    assert [times(0, 0), times(0.5, 0), times(0.5, 1), times(9, 0)] == [(1, 2), (1.5, 2), (1, 2), (1, 2)]
+    def choose(self, request: BlockRequest, replicas) -> int:  # type: ignore[no-untyped-def]
+        self.seen.append(replicas[0].peek(request))
+        return 0
+
+    def reset(self) -> None:
+        self.seen = []
+
+
+def test_routers_see_blocks_when_they_are_computed() -> None:
+    """The first prompt is computed at 1.4 s; who asked for the same before is served it nevertheless."""
+    peeking = Peeking()
+    chunk = of_blocks((1, 2), (1, 2), (1, 2, 3), (1, 2, 3), at_s=(0, 1, 1.5, 9), outputs=(9, 9, 9, 9))
+    fleet = FleetReplay(2, lambda: LeafLru(9), peeking, 4, timing=SLOW)
+
+    assert fleet.add(chunk) == [0, 2, 2, 3]
+    assert peeking.seen == [0, 0, 8, 12]
+
+
+def test_times_of_a_fleet() -> None:
+    """The third waits for the second's only step; the second begins 1 s after the first."""
+    chunk = of_blocks((1, 2), (7,), (7, 8), at_s=(10, 11, 11.5), outputs=(3, 1, 2))
+    fleet = FleetReplay(2, lambda: LeafLru(9), "first-blocks:blocks=1", 4, timing=SLOW)
+    fleet.add(chunk)
+    timing = fleet.total().timing
+
+    assert timing is not None
+    assert fleet.moments.ttft_s() == pytest.approx([1.4, 1.0, 1.5])
+    assert timing.ttft_s == pytest.approx((3, 1.3, 1.4, 1.48, 1.498))
+    assert timing.queue_s is not None and timing.queue_s.mean == pytest.approx(0.5 / 3)
+    assert timing.end_to_end_s is not None and timing.end_to_end_s.p99 == pytest.approx(2.392)
+    assert sorted(timing.busy_s) == pytest.approx([2.4, 2.5])
+    assert (timing.last_s, timing.span_s) == pytest.approx((13.5, 3.5))
+    assert timing.provisioned_gpu_s == pytest.approx(7)
+    assert timing.most_in_flight == 2
+
+
+def test_times_of_the_last_requests_alone() -> None:
+    fleet = FleetReplay(1, lambda: LeafLru(9), "round-robin", 4, timing=SLOW)
+    fleet.add(of_blocks((1, 2), (7,), at_s=(0, 9)))
+    timing = fleet.total(first=1).timing
+
+    assert timing is not None and timing.ttft_s == pytest.approx((1, 1.0, 1.0, 1.0, 1.0))
+
+
+def test_a_transfer_is_part_of_the_time_to_the_first_token() -> None:
+    """8 of 9 tokens come from the store at 0.25 s each, and the last one is computed."""
+    store = SharedStore(LeafLru(None), 0.25)
+    fleet = FleetReplay(2, lambda: LeafLru(9), "round-robin", 4, timing=SLOW, store=store)
+    fleet.add(of_blocks((1, 2), (1, 2), at_s=(0, 5)))
+
+    timing = fleet.total().timing
+    assert fleet.moments.ttft_s() == pytest.approx([1.4, 2.6])
+    assert timing is not None and timing.queue_s is not None and timing.queue_s.mean == 0
 
 
 # What cannot be replayed.
@@ -259,7 +315,7 @@ def test_fleets_that_there_are_not(make, replicas: int, said: str) -> None:  # t
 
 
 def test_requests_without_times_do_not_overlap() -> None:
-    fleet = FleetReplay(2, lambda: Fifo(5), "random", 4, service_time=Rates(1, 1))
+    fleet = FleetReplay(2, lambda: Fifo(5), "random", 4, timing=SLOW)
     with pytest.raises(UsageError, match="only overlap in a trace with times"):
         fleet.add(of_blocks((1,), at_s=(nan,)))
 
@@ -270,3 +326,23 @@ def test_who_never_fits_is_counted_over_the_fleet() -> None:
 
     assert fleet.never_fit == 2
     assert FleetReplay(2, lambda: LeafLru(2), "round-robin", 4).never_fit is None
+
+
+def test_who_does_not_fit_into_an_engine_has_no_times() -> None:
+    timing = EngineTiming(step_s=1, prefill_token_s=0, kv_capacity_tokens=20)
+    chunk = of_blocks((1, 2), (1, 2), (1, 2), at_s=(0, 0, 0), outputs=(12, 11, UNKNOWN))
+    fleet = FleetReplay(1, lambda: VllmBlocks(3, 4), "round-robin", 4, timing=timing)
+
+    assert fleet.add(chunk) == [0, 0, 2]
+    assert fleet.never_fit == 1
+    timed = fleet.total().timing
+    assert timed is not None and timed.ttft_s is not None and timed.ttft_s.n == 2
+
+
+def test_a_prompt_longer_than_the_cache_has_no_times() -> None:
+    fleet = FleetReplay(1, lambda: VllmBlocks(2, 4), "round-robin", 4, timing=SLOW)
+    fleet.add(of_blocks((1, 2, 3)))
+
+    timed = fleet.total().timing
+    assert fleet.never_fit == 1
+    assert timed is not None and timed.ttft_s is None and timed.span_s == 0
