@@ -46,7 +46,7 @@ def published() -> dict[int, list[int]]:
 @cache
 def found(rules: tuple[str, ...], definition: str) -> dict[tuple[str, int], int]:
     wanted = Wanted(rules=rules, definitions=(definition,), capacities=tuple(published()), last=HALF)
-    rows = simulate(ragpulse, wanted).rows
+    rows = simulate(ragpulse(), wanted).rows
     return {(row.rule_set, row.capacity_blocks or 0): row.hit_tokens or 0 for row in rows}
 
 
@@ -68,7 +68,7 @@ def test_each_published_row_of_ragpulse_is_of_one_definition() -> None:
     ("definition", "rule", "percent"), [("even-tokens", "leaf-lru", 17.8), ("any-block-tokens", "block-lru", 72.7)]
 )
 def test_the_most_there_is_of_ragpulse(definition: str, rule: str, percent: float) -> None:
-    row = simulate(ragpulse, Wanted(rules=(rule,), definitions=(definition,), last=HALF)).rows[0]
+    row = simulate(ragpulse(), Wanted(rules=(rule,), definitions=(definition,), last=HALF)).rows[0]
 
     assert round(100 * (row.hit_rate or 0), 1) == percent
     assert row.counted == 10_535_055
@@ -78,7 +78,7 @@ def test_the_optimum_of_ragpulse() -> None:
     leading = found(("fifo", "leaf-lru"), "even-tokens")
     capacities = tuple(blocks for blocks, row in published().items() if row[1] == leading["leaf-lru", blocks])
     wanted = Wanted(rules=("optimal",), definitions=("even-tokens",), capacities=capacities, last=HALF)
-    rows = simulate(ragpulse, wanted).rows
+    rows = simulate(ragpulse(), wanted).rows
 
     assert [row.hit_tokens for row in rows] == [published()[blocks][2] for blocks in capacities]
 
@@ -91,7 +91,7 @@ def sessions(part: int) -> Trace:
 @pytest.mark.timeout(900)
 def test_claude_code_sessions_at_three_capacities() -> None:
     capacities = (30_000, 120_000, 500_000)
-    rows = simulate(lambda: sessions(0), Wanted(rules=("leaf-lru",), capacities=capacities)).rows
+    rows = simulate(sessions(0), Wanted(rules=("leaf-lru",), capacities=capacities)).rows
 
     assert [row.hit_tokens for row in rows] == [460_182_592, 791_033_152, 821_788_160]
 
@@ -131,7 +131,7 @@ def test_hit_rates_of_single_claude_code_sessions(
 ) -> None:
     """kv-cache-tester's README has 61, 92, 96, 97, 100 and 93 % for its 739 sessions; these are parts of them."""
     by_hand = spread_by_hand(part)
-    found = simulate(lambda: sessions(part), Wanted(rules=("leaf-lru",))).rows[0].by_session
+    found = simulate(sessions(part), Wanted(rules=("leaf-lru",))).rows[0].by_session
 
     assert found is not None
     assert (found.sessions, found.min, found.max) == (len(by_hand), by_hand[0], by_hand[-1])

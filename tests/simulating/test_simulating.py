@@ -48,7 +48,7 @@ class Made:
 
 
 def rates(wanted: Wanted, trace: Made | None = None) -> list[tuple[str, int | None, float | None, int | None]]:
-    result = simulate(lambda: trace or Made(), wanted)
+    result = simulate(trace or Made(), wanted)
     return [(row.rule_set, row.capacity_blocks, row.hit_rate, row.hit_tokens) for row in result.rows]
 
 
@@ -68,8 +68,8 @@ def test_every_rule_with_every_capacity() -> None:
 
 
 def test_a_single_row_stands_at_the_top_too() -> None:
-    result = simulate(Made, Wanted(rules=("leaf-lru",), capacities=(4,), seed=3))
-    several = simulate(Made, Wanted(capacities=(4, 5)))
+    result = simulate(Made(), Wanted(rules=("leaf-lru",), capacities=(4,), seed=3))
+    several = simulate(Made(), Wanted(capacities=(4, 5)))
 
     assert (result.prompt_tokens, result.hit_tokens, result.hit_rate) == (38, 16, 16 / 38)
     assert (result.definition, result.rule_set, result.capacity_blocks) == ("tokens", "leaf-lru", 4)
@@ -89,7 +89,7 @@ def test_a_single_row_stands_at_the_top_too() -> None:
     ],
 )
 def test_one_replay_has_several_hit_rates(definition: str, hits: float, counted: float) -> None:
-    row = simulate(Made, Wanted(rules=("leaf-lru",), definitions=(definition,))).rows[0]
+    row = simulate(Made(), Wanted(rules=("leaf-lru",), definitions=(definition,))).rows[0]
 
     assert (row.hits, row.counted) == (pytest.approx(hits), counted)
     assert (row.definition, row.prompt_tokens) == (definition, 38)
@@ -104,8 +104,8 @@ def test_blocks_one_by_one_are_counted_wherever_they_stand() -> None:
 
 
 def test_the_last_requests_alone() -> None:
-    half = simulate(Made, Wanted(rules=("leaf-lru",), last=Last(share=0.5))).rows[0]
-    one = simulate(Made, Wanted(rules=("leaf-lru",), last=Last(requests=1))).rows[0]
+    half = simulate(Made(), Wanted(rules=("leaf-lru",), last=Last(share=0.5))).rows[0]
+    one = simulate(Made(), Wanted(rules=("leaf-lru",), last=Last(requests=1))).rows[0]
 
     assert (half.hit_tokens, half.prompt_tokens, half.requests) == (11, 15, 2)
     assert (half.definition, half.definition_text) == (
@@ -116,7 +116,7 @@ def test_the_last_requests_alone() -> None:
 
 
 def test_the_curve_and_its_knees() -> None:
-    result = simulate(Made, Wanted(curve=True, memory=MEMORY))
+    result = simulate(Made(), Wanted(curve=True, memory=MEMORY))
 
     assert result.rows == ()
     assert result.curve is not None
@@ -127,7 +127,7 @@ def test_the_curve_and_its_knees() -> None:
 
 
 def test_gib_become_blocks_and_blocks_gib() -> None:
-    rows = simulate(Made, Wanted(gib=(4.9,), capacities=(8,), memory=MEMORY)).rows
+    rows = simulate(Made(), Wanted(gib=(4.9,), capacities=(8,), memory=MEMORY)).rows
 
     assert [(row.capacity_blocks, row.capacity_tokens, row.capacity_gib) for row in rows] == [
         (8, 32, 8.0),
@@ -145,15 +145,15 @@ def test_a_lifetime() -> None:
 
 
 def test_larger_blocks() -> None:
-    result = simulate(Made, Wanted(rules=("leaf-lru",), block_size=8))
+    result = simulate(Made(), Wanted(rules=("leaf-lru",), block_size=8))
 
     assert (result.block_size, result.rows[0].hit_tokens) == (8, 19)
     assert result.notes == ("blocks of 4 tokens regrouped to 8",)
 
 
 def test_a_vendors_rule_set_has_its_minimum_and_its_step() -> None:
-    small = simulate(Made, Wanted(rules=("openai-chat-before-gpt-5.6",), block_size=128))
-    page = simulate(Made, Wanted(rules=("sglang-2026-11",)))
+    small = simulate(Made(), Wanted(rules=("openai-chat-before-gpt-5.6",), block_size=128))
+    page = simulate(Made(), Wanted(rules=("sglang-2026-11",)))
 
     assert (small.rows[0].hit_tokens, small.rows[0].rule_set) == (
         0,
@@ -164,7 +164,7 @@ def test_a_vendors_rule_set_has_its_minimum_and_its_step() -> None:
 
 
 def test_how_far_apart_sessions_lie() -> None:
-    row = simulate(Made, Wanted(rules=("leaf-lru",))).rows[0]
+    row = simulate(Made(), Wanted(rules=("leaf-lru",))).rows[0]
 
     assert row.by_session == SessionSpread(
         sessions=2, min=8 / 27, p25=pytest.approx(0.4722, abs=1e-4), median=pytest.approx(0.6481, abs=1e-4),
@@ -173,17 +173,17 @@ def test_how_far_apart_sessions_lie() -> None:
 
 
 def test_prompts_too_long_for_the_cache_are_counted() -> None:
-    assert simulate(Made, Wanted(capacities=(2,))).rows[0].never_fit == 3
+    assert simulate(Made(), Wanted(capacities=(2,))).rows[0].never_fit == 3
 
 
 def test_parts_that_stand_for_themselves_are_chained_for_leading_blocks() -> None:
     def opened() -> Made:
         return Made(ordered=False)
 
-    row = simulate(opened, Wanted(rules=("leaf-lru",))).rows[0]
+    row = simulate(opened(), Wanted(rules=("leaf-lru",))).rows[0]
 
     assert (row.definition, row.hit_tokens, row.counted) == ("even-tokens", 20, 40)
-    assert simulate(opened, Wanted(rules=("block-lru",))).rows[0].definition == "any-block-tokens"
+    assert simulate(opened(), Wanted(rules=("block-lru",))).rows[0].definition == "any-block-tokens"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_parts_that_stand_for_themselves_are_chained_for_leading_blocks() -> Non
     ],
 )
 def test_a_fleet(policy: str | None, hit_tokens: int, imbalance: float) -> None:
-    result = simulate(Made, Wanted(rules=("leaf-lru",), replicas=(2,), policies=(policy,) if policy else ()))
+    result = simulate(Made(), Wanted(rules=("leaf-lru",), replicas=(2,), policies=(policy,) if policy else ()))
 
     row = result.rows[0]
     assert (row.replicas, row.policy, result.policy) == (2, policy or "round-robin", policy or "round-robin")
@@ -203,7 +203,7 @@ def test_a_fleet(policy: str | None, hit_tokens: int, imbalance: float) -> None:
 
 
 def test_a_policy_that_weighs_loads_is_said_to_see_none() -> None:
-    notes = simulate(Made, Wanted(replicas=(2,), policies=("dynamo-kv",))).notes
+    notes = simulate(Made(), Wanted(replicas=(2,), policies=("dynamo-kv",))).notes
 
     assert notes[-1] == (
         "policy dynamo-kv weighs requests in flight; here they come one after another, and every replica looks idle"
@@ -237,15 +237,15 @@ def test_a_policy_that_weighs_loads_is_said_to_see_none() -> None:
 )
 def test_what_is_refused(wanted: Wanted, said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        simulate(Made, wanted)
+        simulate(Made(), wanted)
 
     assert said in refused.value.message
 
 
 def test_a_lifetime_without_times_and_full_blocks_without_any() -> None:
     with pytest.raises(UsageError, match="--ttl needs the time of every request"):
-        simulate(lambda: Made(times=False), Wanted(ttls_s=(5.0,)))
+        simulate(Made(times=False), Wanted(ttls_s=(5.0,)))
     with pytest.raises(UsageError, match="rule vllm caches full blocks of one size, which made traces do not have"):
-        simulate(lambda: Made(ordered=False), Wanted())
+        simulate(Made(ordered=False), Wanted())
     with pytest.raises(UsageError, match="definition tokens counts blocks of one size"):
-        simulate(lambda: Made(ordered=False), Wanted(rules=("fifo",), definitions=("tokens",)))
+        simulate(Made(ordered=False), Wanted(rules=("fifo",), definitions=("tokens",)))

@@ -187,7 +187,7 @@ def simulate(
         seed=seed,
     )
     with TraceSource(trace, trace_format, block_size) as source:
-        result = replayed(source.open, wanted)
+        result = replayed(source.open(), wanted)
     show(result, output, html_file)
     return 0
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from hitrate.core.simulation_results import SimulateResult
@@ -10,8 +11,9 @@ from hitrate.core.trace import Trace
 from hitrate.sim.capacity.regrouped import Regrouped
 from hitrate.sim.capacity.rules import block_rule, step_note
 from hitrate.sim.policies.registry import needs_time
-from hitrate.simulating.replaying import replay
+from hitrate.simulating.packed import packed
 from hitrate.simulating.rows import curve_rows, new_curve, row
+from hitrate.simulating.scale_out import Scale, Watched
 from hitrate.simulating.wanted import Point, Wanted, points
 
 _OF_ONLY_ROW = (
@@ -27,19 +29,28 @@ _OF_ONLY_ROW = (
 )
 
 
-def simulate(opened: Callable[[], Trace], wanted: Wanted) -> SimulateResult:
-    """`opened` gives the trace from its start; it is called twice where only the last part counts.
+def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> SimulateResult:
+    """`scale`: on how much to spread, left out on nothing but this process. The result does not depend on it.
 
-    UsageError for what cannot be replayed of this trace, InputFileError for a trace that cannot be read.
+    UsageError for what cannot be replayed of this trace, InputFileError for a trace that cannot be read; see
+    `Scale.replay`.
     """
-    first = 0 if wanted.last is None else wanted.last.first(_count(opened()))
-    trace = opened()
+    scale = scale or Scale()
     own_tokens = trace.facts.block_tokens
     if wanted.block_size not in (None, own_tokens):
         trace = Regrouped(trace, int(wanted.block_size or own_tokens))
-    curve = new_curve(trace.facts, wanted, first)
+    curve = new_curve(trace.facts, wanted, 0)  # what it cannot count is to be said before a long trace is read
     asked = points(trace.facts, wanted)
-    sums, replayed = replay(trace, asked, first, curve)
+    trace = Watched(trace, scale.watch)
+    with ExitStack() as kept:
+        first = 0
+        if wanted.last is not None:
+            trace = kept.enter_context(packed(trace))
+            first = wanted.last.first(trace.requests)
+            curve = new_curve(trace.facts, wanted, first)
+        elif scale.spreads(asked, curve):
+            trace = kept.enter_context(packed(trace))
+        sums, replayed, curve = scale.replay(trace, asked, first, curve)
     rows = tuple(row(point, one, sums, trace.facts, wanted) for point, one in zip(asked, replayed, strict=True))
     only: dict[str, Any] = {name: getattr(rows[0], name) for name in _OF_ONLY_ROW} if len(rows) == 1 else {}
     return SimulateResult(
@@ -56,10 +67,6 @@ def simulate(opened: Callable[[], Trace], wanted: Wanted) -> SimulateResult:
         notes=tuple(_notes(trace, asked, own_tokens, wanted)),
         records=sums.records,
     )
-
-
-def _count(trace: Trace) -> int:
-    return sum(len(chunk.input_tokens) for chunk in trace.chunks())
 
 
 def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted) -> Iterator[str]:
