@@ -39,7 +39,7 @@ def engine_events(timing: EngineTiming, arrivals: list) -> tuple[list[Event], li
     return events, refused, engine.preemptions
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(timing=timings, asked=requests)
 def test_steps_passed_over_together_are_the_steps_one_by_one(timing: EngineTiming, asked: list) -> None:
     """Costs are multiples of 1/64, so that no sum is rounded and moments are equal to the last bit."""

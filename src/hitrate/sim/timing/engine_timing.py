@@ -6,14 +6,15 @@ from math import isfinite
 
 from msgspec import Struct
 
-COSTS = (
-    "step_s",
-    "prefill_step_s",
-    "prefill_token_s",
-    "prefill_context_s",
-    "sequence_s",
-    "context_token_s",
-)
+COSTS = {
+    "step_s": "a step",
+    "prefill_step_s": "a step that computes prompts, in addition",
+    "prefill_token_s": "a prompt token",
+    "prefill_context_s": "a prompt token, for each token in front of it",
+    "sequence_s": "a request that gets a token",
+    "context_token_s": "a token of context that such a request reads",
+}
+"""The costs of `EngineTiming`: seconds for each of these."""
 
 
 class EngineTiming(Struct, frozen=True, kw_only=True):
