@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 def _price(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Price | None:
-    """IN,CACHED,OUT[,WRITE[,WRITE1H]] in US dollars per million tokens."""
+    return None if value is None else given_price(value)
+
+
+def given_price(value: str) -> Price:
+    """IN,CACHED,OUT[,WRITE[,WRITE1H]] in US dollars per million tokens. click.BadParameter for anything else."""
     from hitrate.core.money import Price
 
-    if value is None:
-        return None
     found = amounts(value)
     if not 3 <= len(found) <= 5:
         raise click.BadParameter(

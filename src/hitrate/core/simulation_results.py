@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from hitrate.core.findings import RecordSums
+from hitrate.core.money import Price
 from hitrate.core.results import SCHEMA_VERSION
 
 
@@ -61,6 +62,27 @@ class SimulatedPoint(Struct, frozen=True, kw_only=True):
     """None where the trace knows of no sessions."""
     share_of_most: float | None = None
     """Of what a cache without a limit serves; known of the points of a curve."""
+    hosted_usd: float | None = None
+    """What a vendor bills for the whole trace at these hits; None where no price was named, or the rule serves what no
+    engine does."""
+    hosted_usd_without_caching: float | None = None
+    ttft_mean_s: float | None = None
+    """Times are those of virtual time; None where no timing was named."""
+    ttft_p50_s: float | None = None
+    ttft_p90_s: float | None = None
+    ttft_p99_s: float | None = None
+    queue_p99_s: float | None = None
+    """From arrival to the start of the prefill."""
+    gpu_seconds_busy: float | None = None
+    """As all that follow, of the whole trace."""
+    gpu_seconds_provisioned: float | None = None
+    """GPUs of all replicas from the first request to the last, with a timing to its end; None without times, and where
+    neither a timing nor a price of GPUs was named."""
+    provisioned_usd: float | None = None
+    provisioned_usd_per_mtok: float | None = None
+    """A million prompt tokens."""
+    plan: str | None = None
+    """"chosen", or "front" where no row has more for less; None for the others and where no plan was made."""
 
 
 class Curve(Struct, frozen=True, kw_only=True):
@@ -71,6 +93,94 @@ class Curve(Struct, frozen=True, kw_only=True):
     points: tuple[SimulatedPoint, ...]
     knees: tuple[SimulatedPoint, ...]
     """The smallest caches that serve 50, 90 and 99 % of the most there is."""
+
+
+class Goal(Struct, frozen=True, kw_only=True):
+    """The time to the first token that is asked for: `statistic` is "mean", "p50", "p90" or "p99"."""
+
+    statistic: str
+    seconds: float
+
+
+class Margin(Struct, frozen=True, kw_only=True):
+    """Another row beside the chosen one, and what it has more of (less where negative)."""
+
+    row: int
+    """Its place in `rows`, from 0."""
+    hit_rate_more: float | None
+    cost_more: float | None
+    """In the plan's own cost."""
+    memory_more: float | None
+    """Of all replicas, in GiB where a model was named, else tokens; None beside a cache without a limit."""
+    ttft_more_s: float | None = None
+    """By the statistic of the goal, else p99."""
+
+
+class Bound(Struct, frozen=True, kw_only=True):
+    """A replay of the same trace to measure the chosen row by."""
+
+    name: str
+    hit_rate: float | None
+    replicas: int
+    policy: str | None
+    capacity_blocks: int | None
+    """Of one replica."""
+
+
+class Configuration(Struct, frozen=True, kw_only=True):
+    """What to type or to deploy. `version` is the one whose options were read, at `source`."""
+
+    software: str
+    version: str
+    source: str
+    language: str
+    """"sh", "yaml", "python", "nginx" or "haproxy"."""
+    text: str
+    note: str = ""
+    """How it differs from what was replayed."""
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """A row to deploy, and how far it is from others."""
+
+    row: int
+    """Its place in `rows`, from 0."""
+    why: str
+    cheaper: Margin | None = None
+    """The next on the front that costs less."""
+    dearer: Margin | None = None
+    """The next on the front that costs more."""
+    other_policy: Margin | None = None
+    """The best row of the same fleet with another policy."""
+    bounds: tuple[Bound, ...] = ()
+    affinity: str = ""
+    """What session affinity alone gets of what is possible, or why that cannot be said; "" for one replica."""
+    affinity_share: float | None = None
+    """0..1; None where it cannot be said."""
+    configurations: tuple[Configuration, ...] = ()
+    no_configuration: str | None = None
+    """Why there is none of a router."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What to deploy, of all rows that serve every request. `choices` is empty where no row meets the goal."""
+
+    cost: str
+    """The member of a row that is to be small: dollars, "replicas", or "memory", which is the capacity of all
+    replicas, in GiB or tokens."""
+    cost_text: str
+    gain: str
+    """The member of a row that is to be good: "hit_rate" (high), or a time to the first token (low)."""
+    rule: str
+    """How choices were made, in words."""
+    goal: Goal | None
+    front: tuple[int, ...]
+    """Rows, from 0, that no other has more for less of, by rising cost."""
+    choices: tuple[Choice, ...]
+    """One; without a goal for the time to the first token one for each number of replicas."""
+    nearest: Margin | None = None
+    """Where no row meets the goal, the one that comes nearest; `ttft_more_s` is what it lacks."""
+    warnings: tuple[str, ...] = ()
 
 
 class SimulateResult(Struct, frozen=True, kw_only=True):
@@ -94,7 +204,16 @@ class SimulateResult(Struct, frozen=True, kw_only=True):
     trace_blocks: int
     trace_distinct_blocks: int
     kv_bytes_per_token: int | None = None
+    trace_span_s: float | None = None
+    """From the first request to the last; None for a trace without times."""
+    price: Price | None = None
+    """Of the vendor's bill."""
+    timing: str | None = None
+    """The engine whose times these are."""
+    arrival_rate: float = 1.0
+    """Times as fast as in the trace did requests arrive."""
     rows: tuple[SimulatedPoint, ...] = ()
     curve: Curve | None = None
+    plan: Plan | None = None
     notes: tuple[str, ...] = ()
     records: RecordSums

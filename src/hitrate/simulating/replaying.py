@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from itertools import repeat
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hitrate.core.findings import RecordSums
 from hitrate.core.records import Records
 from hitrate.core.simulation_results import SessionSpread
 from hitrate.core.trace import Chunk, Trace
 from hitrate.errors import UsageError
+from hitrate.sim.capacity.billed import Billed, BilledTally
 from hitrate.sim.capacity.by_session import SessionTally
 from hitrate.sim.capacity.chained import Chains
 from hitrate.sim.capacity.curve import LruCurve
@@ -21,6 +23,7 @@ from hitrate.sim.capacity.definitions import DEFINITIONS, Tally
 from hitrate.sim.capacity.interface import BlockCache
 from hitrate.sim.capacity.rules import BlockRule, Setting, block_rule
 from hitrate.sim.fleet_replay import FleetReplay
+from hitrate.sim.timing.moments import FleetTiming
 from hitrate.simulating.wanted import Point
 
 
@@ -34,6 +37,9 @@ class Replayed(Struct, frozen=True, kw_only=True):
     never_fit: int | None
     by_session: SessionSpread | None
     imbalance: float | None = None
+    timing: FleetTiming | None = None
+    billed: tuple[Billed, ...] = ()
+    """By the point's price steps."""
 
 
 class TraceSums(Struct, frozen=True, kw_only=True):
@@ -46,6 +52,9 @@ class TraceSums(Struct, frozen=True, kw_only=True):
     """Those from the first counted on."""
     prompt_tokens: int
     """Of those."""
+    all_prompt_tokens: int
+    span_s: float | None
+    """From the first request to the last; None where not all have times."""
     records: RecordSums
 
 
@@ -90,6 +99,11 @@ class _Running:
         self._cache = _cache(self.rule, point, block_tokens)
         self._tally = Tally(self.definition, block_tokens, first)
         self._sessions = SessionTally(self.definition, block_tokens, first)
+        self._first = first
+        self._billed = None
+        if point.price_steps is not None:
+            counted = DEFINITIONS["tokens" if trace.facts.ordered else "even-tokens"]
+            self._billed = BilledTally(point.price_steps, counted, block_tokens)
 
     def add(self, chunk: Chunk) -> None:
         if not self._timeless and any(map(math.isnan, chunk.at_s)):
@@ -97,33 +111,47 @@ class _Running:
         served = self._cache.add(chunk)
         self._tally.add(chunk, served)
         self._sessions.add(chunk, served)
+        if self._billed is not None:
+            self._billed.add(chunk, served)
 
     def replayed(self) -> Replayed:
+        fleet = self._cache.total(self._first) if isinstance(self._cache, FleetReplay) else None
         return Replayed(
             hits=self._tally.hits,
             counted=self._tally.whole,
             never_fit=getattr(self._cache, "never_fit", None),
             by_session=self._sessions.spread(),
-            imbalance=self._cache.total().imbalance if isinstance(self._cache, FleetReplay) else None,
+            imbalance=None if fleet is None or len(fleet.replicas) == 1 else fleet.imbalance,
+            timing=None if fleet is None else fleet.timing,
+            billed=() if self._billed is None else self._billed.sums(),
         )
 
 
 def _cache(rule: BlockRule, point: Point, block_tokens: int) -> BlockCache:
     """Of one replica, or of all behind their router."""
     at = Setting(point.capacity, block_tokens, point.ttl_s)
-    if point.replicas == 1 or point.policy is None:
+    if point.timing is None and (point.replicas == 1 or point.policy is None):
         return rule.make(at)
-    return FleetReplay(point.replicas, lambda: rule.make(at), point.policy, block_tokens, seed=point.seed)
+    timing = point.timing
+    if timing is not None and point.capacity is not None:
+        timing = replace(timing, kv_capacity_tokens=point.capacity * block_tokens)
+    policy = point.policy or "round-robin"
+    return FleetReplay(point.replicas, lambda: rule.make(at), policy, block_tokens, seed=point.seed, timing=timing)
 
 
 class _Sums:
     def __init__(self, block_tokens: int, first: int) -> None:
-        self._requests = self._blocks = self._distinct_blocks = 0
+        self._requests = self._blocks = self._distinct_blocks = self._prompt_tokens = 0
+        self._last_s = self._all_s = 0.0
         self._prompts = Tally(DEFINITIONS["tokens"], block_tokens, first)
 
     def add(self, chunk: Chunk) -> None:
         self._requests += len(chunk.input_tokens)
         self._blocks += len(chunk.ids)
+        self._prompt_tokens += sum(chunk.input_tokens)
+        # A request without a time makes the sum NaN.
+        self._all_s += sum(chunk.at_s)
+        self._last_s = chunk.at_s[-1]
         self._prompts.add(chunk, repeat(0, len(chunk.input_tokens)))
         self._distinct_blocks = max(self._distinct_blocks, max(chunk.ids, default=-1) + 1)
 
@@ -134,6 +162,8 @@ class _Sums:
             distinct_blocks=self._distinct_blocks,
             counted_requests=self._prompts.requests,
             prompt_tokens=int(self._prompts.whole),
+            all_prompt_tokens=self._prompt_tokens,
+            span_s=None if math.isnan(self._all_s) else self._last_s,
             records=RecordSums(
                 read=records.read,
                 used=records.used,

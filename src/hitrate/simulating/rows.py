@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
+from hitrate.core.money import Price, Unpriced
 from hitrate.core.simulation_results import Curve, SimulatedPoint
 from hitrate.core.trace import Replayable
 from hitrate.errors import UsageError
 from hitrate.sim.capacity.curve import LruCurve
 from hitrate.sim.capacity.definitions import DEFINITIONS, Definition
 from hitrate.sim.capacity.rules import block_rule
+from hitrate.sim.timing.moments import FleetTiming
+from hitrate.simulating.money import gpu_seconds, hosted_usd, provisioned_usd
 from hitrate.simulating.replaying import Replayed, TraceSums
 from hitrate.simulating.wanted import Point, Wanted, why_not
 
@@ -46,7 +50,45 @@ def row(point: Point, replayed: Replayed, sums: TraceSums, facts: Replayable, wa
         never_fit=replayed.never_fit,
         by_session=replayed.by_session,
         imbalance=replayed.imbalance,
+        **_hosted(point, replayed, wanted.price),
+        **_times(replayed.timing),
+        **_provisioned(point, replayed.timing, sums, wanted),
     )
+
+
+def _hosted(point: Point, replayed: Replayed, price: Price | None) -> dict[str, Any]:
+    if price is None or not replayed.billed:
+        return {}
+    found = hosted_usd(replayed.billed, price, point.ttl_s)
+    names = ("hosted_usd", "hosted_usd_without_caching")
+    return {name: one for name, one in zip(names, found, strict=True) if not isinstance(one, Unpriced)}
+
+
+def _times(timing: FleetTiming | None) -> dict[str, Any]:
+    if timing is None:
+        return {}
+    ttft, queue = timing.ttft_s, timing.queue_s
+    names = ("mean", "p50", "p90", "p99")
+    return {
+        **({} if ttft is None else {f"ttft_{name}_s": getattr(ttft, name) for name in names}),
+        "queue_p99_s": None if queue is None else queue.p99,
+    }
+
+
+def _provisioned(point: Point, timing: FleetTiming | None, sums: TraceSums, wanted: Wanted) -> dict[str, Any]:
+    if timing is None and wanted.usd_per_gpu_hour is None:
+        return {}
+    span_s = sums.span_s if timing is None else timing.span_s
+    seconds = gpu_seconds(point.replicas, wanted.gpus_per_replica, span_s)
+    usd = provisioned_usd(seconds, wanted.usd_per_gpu_hour)
+    return {
+        "gpu_seconds_busy": None if timing is None else wanted.gpus_per_replica * timing.busy_gpu_s,
+        "gpu_seconds_provisioned": seconds,
+        "provisioned_usd": usd,
+        "provisioned_usd_per_mtok": None
+        if usd is None or not sums.all_prompt_tokens
+        else usd / sums.all_prompt_tokens * 1e6,
+    }
 
 
 def new_curve(facts: Replayable, wanted: Wanted, first: int) -> LruCurve | None:

@@ -11,7 +11,10 @@ from hitrate.core.trace import Trace
 from hitrate.sim.capacity.regrouped import Regrouped
 from hitrate.sim.capacity.rules import block_rule, step_note
 from hitrate.sim.policies.registry import needs_time
+from hitrate.sim.sped_up import SpedUp
+from hitrate.simulating.money_notes import notes_on_money
 from hitrate.simulating.packed import packed
+from hitrate.simulating.planning import is_planned, planned
 from hitrate.simulating.rows import curve_rows, new_curve, row
 from hitrate.simulating.scale_out import Scale, Watched
 from hitrate.simulating.wanted import Point, Wanted, points
@@ -35,23 +38,30 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
     UsageError for what cannot be replayed of this trace, InputFileError for a trace that cannot be read; see
     `Scale.replay`.
     """
-    scale = scale or Scale()
     own_tokens = trace.facts.block_tokens
     if wanted.block_size not in (None, own_tokens):
         trace = Regrouped(trace, int(wanted.block_size or own_tokens))
+    if wanted.arrival_rate != 1:
+        trace = SpedUp(trace, wanted.arrival_rate)
     curve = new_curve(trace.facts, wanted, 0)  # what it cannot count is to be said before a long trace is read
     asked = points(trace.facts, wanted)
-    trace = Watched(trace, scale.watch)
     with ExitStack() as kept:
+        scale = kept.enter_context(scale or Scale())
+        trace = Watched(trace, scale.watch)
         first = 0
         if wanted.last is not None:
             trace = kept.enter_context(packed(trace))
             first = wanted.last.first(trace.requests)
             curve = new_curve(trace.facts, wanted, first)
-        elif scale.spreads(asked, curve):
+        elif scale.spreads(asked, curve) or is_planned(asked, wanted):
             trace = kept.enter_context(packed(trace))
         sums, replayed, curve = scale.replay(trace, asked, first, curve)
-    rows = tuple(row(point, one, sums, trace.facts, wanted) for point, one in zip(asked, replayed, strict=True))
+        rows = tuple(row(point, one, sums, trace.facts, wanted) for point, one in zip(asked, replayed, strict=True))
+        plan = None
+        if is_planned(asked, wanted):
+            rows, plan = planned(
+                rows, asked, replayed, trace.facts, wanted, lambda more: scale.replay(trace, more, first, None)[1]
+            )
     only: dict[str, Any] = {name: getattr(rows[0], name) for name in _OF_ONLY_ROW} if len(rows) == 1 else {}
     return SimulateResult(
         trace=trace.facts.path,
@@ -62,9 +72,14 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
         trace_blocks=sums.blocks,
         trace_distinct_blocks=sums.distinct_blocks,
         kv_bytes_per_token=None if wanted.memory is None else wanted.memory.bytes_per_token,
+        trace_span_s=sums.span_s,
+        price=wanted.price,
+        timing=wanted.timing_name,
+        arrival_rate=wanted.arrival_rate,
         rows=rows,
+        plan=plan,
         curve=None if curve is None else curve_rows(curve, sums, trace.facts, wanted),
-        notes=tuple(_notes(trace, asked, own_tokens, wanted)),
+        notes=(*_notes(trace, asked, own_tokens, wanted), *notes_on_money(wanted, replayed, sums.span_s)),
         records=sums.records,
     )
 
@@ -84,10 +99,12 @@ def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted
             yield f"{rule.name}: {rule.note}"
     if wanted.memory is not None:
         yield from wanted.memory.notes
-    yield from _fleet_notes(asked)
+    if wanted.arrival_rate != 1:
+        yield f"requests arrive {wanted.arrival_rate:g} times as fast as in the trace; lifetimes stay as they are"
+    yield from _fleet_notes(asked, wanted)
 
 
-def _fleet_notes(asked: Sequence[Point]) -> Iterator[str]:
+def _fleet_notes(asked: Sequence[Point], wanted: Wanted) -> Iterator[str]:
     fleets = [point for point in asked if point.replicas > 1]
     sizes = list(dict.fromkeys(point.replicas for point in fleets))
     if len(sizes) == 1:
@@ -95,7 +112,7 @@ def _fleet_notes(asked: Sequence[Point]) -> Iterator[str]:
     elif sizes:
         yield "capacities are of one replica, each of a fleet has as much"
     for policy in dict.fromkeys(point.policy for point in fleets if point.policy):
-        if needs_time(policy):
+        if needs_time(policy) and wanted.timing is None:
             yield (
                 f"policy {policy} weighs requests in flight; here they come one after another, and every "
                 "replica looks idle"

@@ -9,11 +9,15 @@ from itertools import product
 from msgspec import Struct
 
 from hitrate.core.kv_memory import KvMemory
+from hitrate.core.money import Price
+from hitrate.core.simulation_results import Goal
 from hitrate.core.trace import Replayable
 from hitrate.errors import UsageError
 from hitrate.sim.capacity.definitions import DEFINITIONS, Definition
 from hitrate.sim.capacity.rules import BlockRule, block_rule, step_note
 from hitrate.sim.policies.registry import make_policy
+from hitrate.sim.timing.engine_timing import EngineTiming
+from hitrate.simulating.money import price_steps
 
 _DEFAULT_POLICY = "round-robin"
 
@@ -54,6 +58,18 @@ class Wanted(Struct, frozen=True, kw_only=True):
     policies: tuple[str, ...] = ()
     """Left out: round robin. One replica needs none."""
     seed: int = 0
+    timing: EngineTiming | None = None
+    """Of a replica's engine; None replays requests one after another."""
+    timing_name: str | None = None
+    arrival_rate: float = 1.0
+    """Times as fast as in the trace do requests arrive."""
+    goal: Goal | None = None
+    price: Price | None = None
+    """Of a vendor."""
+    usd_per_gpu_hour: float | None = None
+    gpus_per_replica: int = 1
+    plan: bool = True
+    """Whether rows that can be deployed are weighed against each other."""
 
 
 class Point(Struct, frozen=True, kw_only=True):
@@ -67,6 +83,9 @@ class Point(Struct, frozen=True, kw_only=True):
     replicas: int = 1
     policy: str | None = None
     seed: int = 0
+    timing: EngineTiming | None = None
+    price_steps: tuple[int, ...] | None = None
+    """Sizes that a prompt has to exceed for another price; None where nothing is billed."""
 
 
 def points(facts: Replayable, wanted: Wanted) -> tuple[Point, ...]:
@@ -75,6 +94,8 @@ def points(facts: Replayable, wanted: Wanted) -> tuple[Point, ...]:
         make_policy(policy)
     if wanted.curve and wanted.replicas != (1,):
         raise UsageError("--curve is of one cache: leave out --replicas")
+    if wanted.goal is not None and wanted.timing is None:
+        raise UsageError("--slo-ttft is a goal for times: name the engine they are of with --timing")
     return tuple(_points(facts, wanted))
 
 
@@ -95,6 +116,8 @@ def _points(facts: Replayable, wanted: Wanted) -> Iterator[Point]:
                     replicas=replicas,
                     policy=policy,
                     seed=wanted.seed,
+                    timing=wanted.timing,
+                    price_steps=None if wanted.price is None or not rule.leading else price_steps(wanted.price),
                 )
 
 

@@ -36,6 +36,14 @@ def needs_time(specification: str) -> bool:
     return bool(getattr(_parsed(specification)[0], "needs_time", False))
 
 
+def settings_of(specification: str) -> tuple[str, dict[str, Any]]:
+    """The policy's name and all its settings, those left out as they are by default; UsageError as above."""
+    policy, given = _parsed(specification)
+    known = inspect.signature(policy).parameters.values()
+    defaults = {setting.name: setting.default for setting in known if setting.name != "seed"}
+    return specification.partition(":")[0], {**defaults, **given}
+
+
 def about(name: str) -> str:
     """The first sentence of what the policy does."""
     return inspect.cleandoc(importlib.import_module(_modules()[name]).__doc__ or "").partition("\n\n")[0]
