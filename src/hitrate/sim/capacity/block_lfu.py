@@ -39,6 +39,8 @@ class BlockLfu:
                 del self._alike[uses]
                 if uses == self._fewest:
                     self._fewest = uses + 1
+        elif self.capacity == 0:
+            return False
         else:
             if self.capacity is not None and len(self._uses) >= self.capacity:
                 self._evict()

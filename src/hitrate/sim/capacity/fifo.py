@@ -20,6 +20,8 @@ class Fifo(SteppedCache):
     def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
         blocks, order = self._blocks, self._order
         capacity = self.capacity
+        if capacity == 0:
+            return 0
         hits = self.peek(asked, input_tokens, now)
         for block in asked:
             if block not in blocks:

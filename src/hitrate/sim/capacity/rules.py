@@ -12,6 +12,7 @@ from hitrate.sim.capacity.block_lfu import BlockLfu
 from hitrate.sim.capacity.block_lru import BlockLru
 from hitrate.sim.capacity.fifo import Fifo, FifoInTurn
 from hitrate.sim.capacity.interface import BlockCache
+from hitrate.sim.capacity.kernel import Kernel, with_kernel
 from hitrate.sim.capacity.leaf_lru import LeafLru
 from hitrate.sim.capacity.optimal import Optimal
 from hitrate.sim.capacity.vllm import VllmBlocks
@@ -23,6 +24,8 @@ class Setting(NamedTuple):
     capacity: int | None
     block_tokens: int
     ttl_s: float | None = None
+    kernel: Kernel = "auto"
+    """What a single replica's rule runs on; the answer is the same."""
 
 
 class BlockRule(NamedTuple):
@@ -44,43 +47,53 @@ class BlockRule(NamedTuple):
     note: str = ""
 
 
+def _vllm(at: Setting, minimum_tokens: int = 0) -> BlockCache:
+    return with_kernel(
+        at.kernel, VllmBlocks, at.capacity, at.block_tokens, minimum_tokens=minimum_tokens, ttl_s=at.ttl_s
+    )
+
+
+def _leaf_lru(at: Setting) -> BlockCache:
+    return with_kernel(at.kernel, LeafLru, at.capacity, ttl_s=at.ttl_s)
+
+
 _OWN = (
     BlockRule(
         "vllm",
         "vLLM: full blocks, never the last token, freed tail first",
-        lambda at: VllmBlocks(at.capacity, at.block_tokens, ttl_s=at.ttl_s),
+        _vllm,
         has_ttl=True,
         full_blocks=True,
     ),
     BlockRule(
         "leaf-lru",
         "least recently used, a block after all that stand behind it: radix caches",
-        lambda at: LeafLru(at.capacity, ttl_s=at.ttl_s),
+        _leaf_lru,
         has_ttl=True,
     ),
     BlockRule(
         "fifo",
         "first in, first out",
-        lambda at: Fifo(at.capacity),
+        lambda at: with_kernel(at.kernel, Fifo, at.capacity),
     ),
     BlockRule(
         "fifo-in-turn",
         "the same, counting each block when it is its turn, behind a miss too",
-        lambda at: FifoInTurn(at.capacity),
+        lambda at: with_kernel(at.kernel, FifoInTurn, at.capacity),
         leading=False,
         anywhere=True,
     ),
     BlockRule(
         "block-lru",
         "least recently used, each block for itself",
-        lambda at: BlockLru(at.capacity),
+        lambda at: with_kernel(at.kernel, BlockLru, at.capacity),
         leading=False,
         anywhere=True,
     ),
     BlockRule(
         "block-lru-in-turn",
         "the same, putting in each block before the next is looked up: simulators of object caches",
-        lambda at: BlockLru(at.capacity, in_turn=True),
+        lambda at: with_kernel(at.kernel, BlockLru, at.capacity, in_turn=True),
         leading=False,
         anywhere=True,
     ),
@@ -142,7 +155,7 @@ def _of_vllms_kind(rule: RuleSet) -> BlockRule:
     return BlockRule(
         describe(rule),
         rule.note,
-        lambda at: VllmBlocks(at.capacity, at.block_tokens, minimum_tokens=minimum, ttl_s=at.ttl_s),
+        lambda at: _vllm(at, minimum),
         has_ttl=True,
         full_blocks=True,
         step=int(rule.parameters["block_size"]),
@@ -155,7 +168,7 @@ def _of_radix_kind(rule: RuleSet) -> BlockRule:
     return BlockRule(
         describe(rule),
         rule.note,
-        lambda at: LeafLru(at.capacity, ttl_s=at.ttl_s),
+        _leaf_lru,
         step=step,
         note="evicts block by block; the engine evicts by nodes of its tree, which gives a little less",
     )
