@@ -17,6 +17,8 @@ The text is one line: what failed, on what, what to do. A `hint` goes on a line 
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class HitrateError(Exception):
     """Base of all. `message` is one line, `hint` an optional second one."""
@@ -27,6 +29,10 @@ class HitrateError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process and back as it is, whatever a class is made from."""
+        return _as_it_was, (type(self), self.message, self.hint)
 
 
 class CheckFailed(HitrateError):
@@ -71,3 +77,9 @@ class RateLimited(TargetError):
 
 class ContextTooSmall(TargetError):
     pass
+
+
+def _as_it_was(kind: type[HitrateError], message: str, hint: str | None) -> HitrateError:
+    error = kind.__new__(kind)
+    HitrateError.__init__(error, message, hint=hint)
+    return error

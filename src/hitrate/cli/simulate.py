@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hitrate.cli.options import output_options
+from hitrate.cli.plan_options import plan_options
 
 if TYPE_CHECKING:
     from hitrate.core.kv_memory import KvMemory
@@ -141,7 +142,19 @@ def _last(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
     metavar="NAME",
     help="How requests are routed to the replicas, as NAME or NAME:SETTING=VALUE,...; round-robin if none; repeatable.",
 )
+@plan_options
 @click.option("--seed", type=int, default=0, show_default=True, help="Of whatever is random.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Processes that share long work; left out, one a processor. 1 is this process alone.",
+)
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="A Dask scheduler, as tcp://host:8786, whose workers share the work; needs hitrate[dask].",
+)
 @output_options
 def simulate(
     trace: str,
@@ -159,17 +172,23 @@ def simulate(
     replicas: tuple[int, ...],
     policies: tuple[str, ...],
     seed: int,
+    workers: int | None,
+    cluster: str | None,
     output: str | None,
     html_file: str | None,
+    **planning: Any,
 ) -> int:
-    """Replay a trace: the hit rate that caches of these sizes and rules would reach, to the token.
+    """Replay a trace: the hit rate that caches of these sizes and rules would reach, to the token, and a plan.
 
     TRACE is a trace of blocks, a log as `hitrate explain` reads it ("-" for standard input), or the id of a run.
     """
+    from hitrate.cli.plan_options import plan_members
+    from hitrate.cli.progress import ReplayProgress
     from hitrate.cli.showing import check_writable, show
     from hitrate.cli.trace_source import TraceSource
     from hitrate.simulating import Wanted
     from hitrate.simulating import simulate as replayed
+    from hitrate.simulating.scale_out import Scale, processors
 
     check_writable(html_file)
     wanted = Wanted(
@@ -185,9 +204,15 @@ def simulate(
         replicas=replicas,
         policies=policies,
         seed=seed,
+        **plan_members(**planning),
     )
+    progress = ReplayProgress()
+    scale = Scale(workers=workers or processors(), cluster=cluster, watch=progress)
     with TraceSource(trace, trace_format, block_size) as source:
-        result = replayed(source.open(), wanted)
+        try:
+            result = replayed(source.open(), wanted, scale)
+        finally:
+            progress.clear()
     show(result, output, html_file)
     return 0
 

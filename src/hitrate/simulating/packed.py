@@ -74,6 +74,11 @@ class PackedTrace(Struct, kw_only=True):
         return sum(piece.blocks for piece in self.pieces)
 
     @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(piece.size for piece in self.pieces)
+
+    @property
     def digest(self) -> str:
         """Names the content: equal for equal columns."""
         return sha256(" ".join(piece.digest for piece in self.pieces).encode()).hexdigest()

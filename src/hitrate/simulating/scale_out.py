@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-
-from msgspec import Struct
+from contextlib import ExitStack
+from types import TracebackType
 
 from hitrate.core.records import Records
 from hitrate.core.trace import Chunk, Trace
@@ -33,47 +32,61 @@ class Unwatched:
         pass
 
 
-class Scale(Struct, kw_only=True):
-    """On how much a replay may spread. With one worker and no cluster it stays in this process, without a file."""
+class Scale:
+    """On how much a replay may spread, in a `with` block. With one worker and no cluster it stays in this process.
 
-    workers: int = 1
-    cluster: str | None = None
-    """Address of a Dask scheduler, which then decides how many workers there are."""
-    watch: Watch = Unwatched()
+    `cluster` is the address of a Dask scheduler, which then decides how many workers there are.
+    """
+
+    def __init__(self, workers: int = 1, cluster: str | None = None, watch: Watch | None = None) -> None:
+        self.workers = workers
+        self.watch = watch or Unwatched()
+        self._address = cluster
+        self._cluster: Doing | None = None
+        self._kept = ExitStack()
+
+    def __enter__(self) -> Scale:
+        """A cluster that is not there is to be told before a long trace is read."""
+        if self._address is not None:
+            from hitrate.simulating.cluster import Cluster
+
+            self._cluster = self._kept.enter_context(Cluster(self._address, self.watch))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cluster = None
+        self._kept.close()
 
     def spreads(self, points: Sequence[Point], curve: LruCurve | None) -> bool:
         """Whether the trace has to be packed for it."""
         parts = len(points) + (curve is not None)
-        return self.cluster is not None or (self.workers > 1 and parts > 1)
+        return self._cluster is not None or (self.workers > 1 and parts > 1)
 
     def replay(
         self, trace: Trace, points: Sequence[Point], first: int, curve: LruCurve | None
     ) -> tuple[TraceSums, list[Replayed], LruCurve | None]:
         """As `replaying.replay`, and the curve filled. Spread only where the trace is packed.
 
-        HitrateError where workers are ended from outside again and again; Unreachable for a cluster that is not there.
+        HitrateError where workers are ended from outside again and again; for a cluster see `cluster.Cluster.do`.
         """
         if not isinstance(trace, PackedTrace):
             sums, replayed = replay(trace, points, first, curve)
             return sums, replayed, curve
-        with self._doing(seconds(points, curve, trace.blocks)) as who:
-            tasks = share_out(points, curve, first, trace.blocks, who.workers)
-            return put_together(tasks, who.do(trace, tasks))
+        who = self._who(seconds(points, curve, trace.blocks))
+        tasks = share_out(points, curve, first, trace.blocks, who.workers)
+        return put_together(tasks, who.do(trace, tasks))
 
-    @contextmanager
-    def _doing(self, takes_s: float) -> Iterator[Doing]:
-        # Each import costs a tenth of a second or more, which most replays do not need.
-        if self.cluster is not None:
-            from hitrate.simulating.cluster import Cluster
-
-            with Cluster(self.cluster, self.watch) as cluster:
-                yield cluster
-        elif self.workers > 1 and takes_s > _WORTH_PROCESSES_S:
+    def _who(self, takes_s: float) -> Doing:
+        if self._cluster is not None:
+            return self._cluster
+        if self.workers > 1 and takes_s > _WORTH_PROCESSES_S:
+            # The import costs a tenth of a second, which most replays do not need.
             from hitrate.simulating.processes import Processes
 
-            yield Processes(self.workers, self.watch)
-        else:
-            yield Here(self.watch)
+            return Processes(self.workers, self.watch)
+        return Here(self.watch)
 
 
 class Here:
