@@ -67,6 +67,8 @@ class Replica:
         return len(self._held)
 
     def held_with(self, request: BlockRequest) -> int:
+        if not self._held:
+            return len(request.asked)
         return len(self._held) + len(request.asked) - sum(map(self._held.__contains__, request.asked))
 
     def peek(self, request: BlockRequest) -> int:

@@ -73,8 +73,9 @@ class VllmBlocks(SteppedCache):
         if self._ttl_s is not None:
             held = partial(self._used_since, now - self._ttl_s)
         hits = 0
-        for block in asked[: max(0, input_tokens - 1) // self._block_tokens]:
-            if not held(block):
+        most = (input_tokens - 1) // self._block_tokens
+        for block in asked:
+            if hits >= most or not held(block):
                 break
             hits += 1
         return hits if hits >= self._minimum_blocks else 0

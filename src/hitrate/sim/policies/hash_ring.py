@@ -7,12 +7,13 @@ https://github.com/vllm-project/router, src/policies/consistent_hash.rs. A text 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 VIRTUAL_NODES = 160
 _SEED = 4193360111
 _MULTIPLIER = 0xC6A4A7935BD1E995
 _64_BITS = (1 << 64) - 1
+_OF_EIGHT_BYTES = _SEED ^ (8 * _MULTIPLIER & _64_BITS)
 _FURC_SHIFT = 23
 _FURC_TRIES = 32
 _FURC_MOST = (1 << 23) - 1
@@ -55,39 +56,45 @@ def _mix(word: int) -> int:
     return (word ^ word >> 47) * _MULTIPLIER & _64_BITS
 
 
-def _bits(key: bytes) -> Iterator[int]:
-    """Words of 64 bits, each the hash of the one before."""
-    word = murmur64a(key, _SEED)
-    while True:
-        yield word
-        word = murmur64a(word.to_bytes(8, "little"), _SEED)
+def _rehashed(word: int) -> int:
+    """murmur64a of a word's eight bytes."""
+    mixed = (_OF_EIGHT_BYTES ^ _mix(word)) * _MULTIPLIER & _64_BITS
+    mixed = (mixed ^ mixed >> 47) * _MULTIPLIER & _64_BITS
+    return mixed ^ mixed >> 47
+
+
+class _Bits:
+    """Words of 64 bits, each the hash of the one before, from the lowest bit of the first."""
+
+    def __init__(self, key: bytes) -> None:
+        self._word = murmur64a(key, _SEED)
+        self._digits = ""
+
+    def take(self, first: int, count: int = 1) -> str:
+        """So many of them, in steps, as binary digits."""
+        while len(self._digits) <= first + _FURC_SHIFT * (count - 1):
+            self._digits += f"{self._word:064b}"[::-1]
+            self._word = _rehashed(self._word)
+        return self._digits[first : first + _FURC_SHIFT * count : _FURC_SHIFT]
 
 
 def _furc(key: bytes, buckets: int) -> int:
     """A bucket of so many; one bucket more moves only what it gets."""
     if buckets <= 1:
         return 0
-    words: list[int] = []
-    source = _bits(key)
-
-    def bit(index: int) -> int:
-        while len(words) <= index >> 6:
-            words.append(next(source))
-        return words[index >> 6] >> (index & 63) & 1
-
+    bits = _Bits(key)
     depth = (buckets - 1).bit_length()
     index = depth
     for _ in range(_FURC_TRIES):
-        while not bit(index):
+        while bits.take(index) == "0":
             if not depth:
                 return 0
             depth -= 1
             index = depth
         index += _FURC_SHIFT
-        number = 1
-        for _ in range(depth - 1):
-            number = number << 1 | bit(index)
-            index += _FURC_SHIFT
+        below = max(0, depth - 1)
+        number = int("1" + bits.take(index, below), 2)
+        index += _FURC_SHIFT * below
         if number < buckets:
             return number
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
+from itertools import filterfalse
 
 
 class RouterIndex:
@@ -28,13 +29,13 @@ class RouterIndex:
     def insert(self, replica: int, asked: array[int]) -> None:
         recent, holders, first_holder = self._recent[replica], self._holders, self.first_holder
         bit = 1 << replica
-        unknown = [block for block in asked if block not in recent]
-        for block in unknown:
-            if block in holders:
+        unknown = list(filterfalse(recent.__contains__, asked))
+        new = list(filterfalse(holders.__contains__, unknown))
+        if len(new) < len(unknown):
+            for block in filter(holders.__contains__, unknown):
                 holders[block] |= bit
-            else:
-                holders[block] = bit
-                first_holder[block] = replica
+        holders.update(dict.fromkeys(new, bit))
+        first_holder.update(dict.fromkeys(new, replica))
         recent.update(dict.fromkeys(unknown))
         deque(map(recent.move_to_end, asked[::-1] if self._leaves_first else asked), 0)
 
