@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -117,20 +117,21 @@ def packed(trace: Trace) -> Iterator[PackedTrace]:
 
     Errors of the trace as it has them; HitrateError where there is no room for the file.
     """
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="hitrate-trace-", ignore_cleanup_errors=True)
-    except OSError as error:
-        raise _no_room(trace, tempfile.gettempdir(), error) from None
-    with folder as name:
-        file = Path(name) / "trace.columns"
-        pieces = []
-        with file.open("wb") as out:
-            for chunk in trace.chunks():
-                try:
-                    pieces.append(_write(chunk, out))
-                except OSError as error:
-                    raise _no_room(trace, name, error) from None
-        yield PackedTrace(facts=trace.facts, file=str(file), pieces=tuple(pieces), read=trace.records())
+    with ExitStack() as kept:
+        folder = tempfile.gettempdir()
+        try:
+            folder = kept.enter_context(
+                tempfile.TemporaryDirectory(prefix="hitrate-trace-", ignore_cleanup_errors=True)
+            )
+            file = Path(folder) / "trace.columns"
+            with file.open("wb") as out:
+                pieces = tuple(_write(chunk, out) for chunk in trace.chunks())
+        except OSError as error:
+            raise HitrateError(
+                f"{trace.facts.path} cannot be packed into {folder}: {error.strerror or error}; it takes eight bytes a "
+                "block, and TMPDIR names another folder for it"
+            ) from None
+        yield PackedTrace(facts=trace.facts, file=str(file), pieces=pieces, read=trace.records())
 
 
 def _write(chunk: Chunk, out: BinaryIO) -> Piece:
@@ -138,12 +139,4 @@ def _write(chunk: Chunk, out: BinaryIO) -> Piece:
     for column in chunk:
         hashed.update(column)
         out.write(column)
-    out.flush()  # a full disk is to be told here, not when the file is closed
     return Piece(len(chunk.input_tokens), len(chunk.ids), hashed.hexdigest())
-
-
-def _no_room(trace: Trace, folder: str, error: OSError) -> HitrateError:
-    return HitrateError(
-        f"{trace.facts.path} cannot be packed into {folder}: {error.strerror or error}; it takes eight bytes a block, "
-        "and TMPDIR names another folder for it"
-    )

@@ -57,8 +57,8 @@ class Processes:
                 try:
                     self._gather(pool, trace, tasks, answers)
                 except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
                     ours.close()
+                    pool.shutdown(cancel_futures=True)
                     raise
         except BrokenProcessPool:
             return
