@@ -6,6 +6,11 @@ TOKEN_HEADER = b"x-hitrate-token"
 """The proxy's own key. It is never passed on and never kept."""
 
 
+LONGEST_NAMES = 4096
+"""Bytes of all names of a head, up to which what follows from them is kept in mind: most requests of a client have the
+same."""
+
+
 class HeaderLines:
     """`lines` are the headers as sent, without their ends; `names` their names in lower case, one for one."""
 

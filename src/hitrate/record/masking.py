@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from hitrate.logs.secret_values import (
     SecretValues,
@@ -12,8 +13,14 @@ from hitrate.logs.secret_values import (
     secrets_of_header,
     secrets_of_query,
 )
-from hitrate.record.header_lines import HeaderLines
+from hitrate.record.header_lines import LONGEST_NAMES, HeaderLines
 from hitrate.targets.content_coding import unpacked_slices
+
+
+@lru_cache(maxsize=256)
+def _secret_places(names: tuple[bytes, ...]) -> list[int]:
+    """Of headers that carry a secret."""
+    return [place for place, name in enumerate(names) if is_secret_header(name)]
 
 
 class Secrets:
@@ -23,10 +30,13 @@ class Secrets:
 
     def __init__(self, head: HeaderLines, target: bytes, further: Iterable[bytes] = ()) -> None:
         self._values = SecretValues(further)
-        for name, line in zip(head.names, head.lines, strict=True):
-            if is_secret_header(name):
-                self._values.add(*secrets_of_header(name, line[len(name) + 1 :].strip(b" \t")))
-        self._values.add(*secrets_of_query(target))
+        names = tuple(head.names)
+        find = _secret_places if sum(map(len, names)) <= LONGEST_NAMES else _secret_places.__wrapped__
+        for place in find(names):
+            name = names[place]
+            self._values.add(*secrets_of_header(name, head.lines[place][len(name) + 1 :].strip(b" \t")))
+        if b"?" in target:
+            self._values.add(*secrets_of_query(target))
 
     def add_response_headers(self, head: HeaderLines) -> None:
         """Cookies that the upstream sets; it has no other secrets to tell."""

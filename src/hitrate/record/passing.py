@@ -9,7 +9,7 @@ from time import perf_counter_ns, time
 from hitrate.core.headers import kept_request_headers, kept_response_headers
 from hitrate.logs.secret_values import mask_query
 from hitrate.record.exchange import End, Exchange
-from hitrate.record.header_lines import TOKEN_HEADER, HeaderLines
+from hitrate.record.header_lines import LONGEST_NAMES, TOKEN_HEADER, HeaderLines
 from hitrate.record.masking import Secrets
 
 Keep = Callable[[bytes], object]
@@ -18,6 +18,9 @@ _TOKEN_HEADER = TOKEN_HEADER.decode()
 
 _LONGEST_NAME = 256
 """Of a header that is kept."""
+
+_Allowed = Callable[[Iterable[tuple[str, str]]], dict[str, str]]
+"""Those of some headers that a `Call` may hold."""
 
 
 class Passing:
@@ -102,8 +105,8 @@ class Passing:
         request_body, request_coding, _ = _without_secrets(self._request, coding, secrets.mask_request)
         coding = "" if head is None else _coding(head)
         response_body, response_coding, place = _without_secrets(self._response, coding, secrets.mask_response)
-        request_headers = _kept_headers(self._head, _kept_in_request, request_coding, mask)
-        response_headers = {} if head is None else _kept_headers(head, _kept_in_response, response_coding, mask)
+        request_headers = _kept_headers(self._head, kept_request_headers, request_coding, mask)
+        response_headers = {} if head is None else _kept_headers(head, kept_response_headers, response_coding, mask)
         reads = [(so_far, max(stamp_ns - sent_ns, 0)) for so_far, stamp_ns in self._stamps]
         if place is not None:
             reads = [(place(so_far), moment) for so_far, moment in reads]
@@ -132,32 +135,24 @@ def _coding(head: HeaderLines) -> str:
     return (head.value(b"content-encoding") or b"").decode("latin-1").lower()
 
 
-def _kept_headers(
-    head: HeaderLines, kept: Callable[[bytes], str | None], coding: str, mask: Callable[[bytes], bytes]
-) -> dict[str, str]:
+def _kept_headers(head: HeaderLines, allowed: _Allowed, coding: str, mask: Callable[[bytes], bytes]) -> dict[str, str]:
+    names = tuple(head.names)
+    find = _kept_places if sum(map(len, names)) <= LONGEST_NAMES else _kept_places.__wrapped__
+    lines = head.lines
     headers = {
-        own: mask(line[len(name) + 1 :].strip(b" \t")).decode("latin-1")
-        for name, line in zip(head.names, head.lines, strict=True)
-        if (own := kept(name)) is not None
+        own: mask(lines[place][len(own) + 1 :].strip(b" \t")).decode("latin-1") for place, own in find(names, allowed)
     }
     if coding:
         headers["content-encoding"] = coding
     return headers
 
 
-def _kept_in_request(name: bytes) -> str | None:
-    """The name as text; None for a header that is not kept as it was sent."""
-    return _name_if_kept(name, kept_request_headers) if len(name) <= _LONGEST_NAME else None
-
-
-def _kept_in_response(name: bytes) -> str | None:
-    return _name_if_kept(name, kept_response_headers) if len(name) <= _LONGEST_NAME else None
-
-
-@lru_cache(maxsize=1024)
-def _name_if_kept(name: bytes, keep: Callable[[Iterable[tuple[str, str]]], dict[str, str]]) -> str | None:
-    text = name.decode("latin-1")
-    return text if keep([(text, "")]) and text not in (_TOKEN_HEADER, "content-encoding") else None
+@lru_cache(maxsize=256)
+def _kept_places(names: tuple[bytes, ...], allowed: _Allowed) -> list[tuple[int, str]]:
+    """Of headers that are kept as they were sent, with their names as text."""
+    texts = [(place, name.decode("latin-1")) for place, name in enumerate(names) if len(name) <= _LONGEST_NAME]
+    left_out = (_TOKEN_HEADER, "content-encoding")
+    return [(place, name) for place, name in texts if allowed([(name, "")]) and name not in left_out]
 
 
 def _without_secrets(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from time import perf_counter_ns
 
 import pytest
 from proxy_rig import CHUNKED, Rig, with_length
@@ -437,6 +438,28 @@ def test_an_exchange_is_kept_before_the_client_has_its_end(run, before, last, he
                 await upstream.write(segment)
                 await client.expect(segment)
             assert written == [len(b"".join(before) + last) - held_back]
+
+    run(main())
+
+
+def test_an_answer_that_waited_for_the_record_of_another_is_written_at_once(run):
+    """Behind it more may wait, for whom a second write would take longer than the record."""
+
+    async def main():
+        async with Rig() as rig:
+            client, upstream = await asked(rig)
+            rig.proxy._recorded_ns = perf_counter_ns() + 10**12
+            written = []
+            record = rig.sink.record
+
+            def record_and_look(exchange):
+                written.append(rig.proxy.counters.bytes_to_clients)
+                return record(exchange)
+
+            rig.sink.record = record_and_look
+            await upstream.write(with_length(b"12345678"))
+            await client.expect(with_length(b"12345678"))
+            assert written == [0]
 
     run(main())
 

@@ -4,9 +4,11 @@ from contextlib import suppress
 
 import httptools
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from proxy_rig import chunks
 
+from hitrate.serve.proxy import framing as framing_module
 from hitrate.serve.proxy.framing import Chunked, Length, UntilClose, response_framing
 from hitrate.serve.proxy.heads import Malformed, ResponseHead
 
@@ -74,8 +76,18 @@ class Seen:
 ALPHABET = st.sampled_from([b"0", b"3", b"a", b";x", b"\r\n", b"\r", b"\n", b" ", b"abc", b"T: v"])
 
 
+@pytest.fixture(params=[0, framing_module._SPLIT_FROM_BYTES], ids=["all-at-once", "one-by-one"])
+def split_from(request):
+    """Bytes from which on chunks are looked for together."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(framing_module, "_SPLIT_FROM_BYTES", request.param)
+        patch.setattr(framing_module, "_known_sizes", {b"3": 3, b"A": 10, b"a": 10, b"003": 3})
+        yield
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ALPHABET, max_size=12).map(b"".join), st.integers(0, 30))
-def test_chunks_are_no_others_than_httptools_sees(wire, cut):
+def test_chunks_are_no_others_than_httptools_sees(split_from, wire, cut):
     """Two readings of where a message ends would let bytes of one pass for another."""
     seen, framing, body = Seen(), Chunked(), []
     parser = httptools.HttpResponseParser(seen)
@@ -93,6 +105,29 @@ def test_chunks_are_no_others_than_httptools_sees(wire, cut):
     if framing.complete:
         assert b"".join(body) == seen.body
         assert wire[:taken].endswith(b"\r\n")
+
+
+PAYLOAD = st.sampled_from([b"abc", b"0123456789", b"a\r\n", b"\r\n\r\n0\r\nabc", b"3\r\nabc\r\n", b"x" * 300])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(PAYLOAD), st.sampled_from([b"", b"T: v\r\n"]), st.lists(st.integers(0, 400), max_size=4).map(sorted))
+def test_chunks_however_they_are_cut(split_from, payloads, trailers, cuts):
+    wire = chunks(*payloads, trailers=trailers)
+    ends = [*cuts, len(wire)]
+    pieces = [wire[start:end] for start, end in zip([0, *cuts], ends, strict=True)]
+    framing = Chunked()
+    assert fed(framing, *pieces, b"NEXT") == (len(wire), b"".join(payloads))
+    assert framing.complete
+
+
+def test_many_chunks_are_kept_in_one_piece():
+    """And the next message is left alone."""
+    framing, body = Chunked(), []
+    wire = chunks(*[b"%03d" % number for number in range(500)])
+    framing.feed(b"3\r\nabc\r\n", body.append)
+    assert framing.feed(wire + b"NEXT", body.append) == len(wire)
+    assert body == [b"abc", b"".join(b"%03d" % number for number in range(500))]
 
 
 @given(st.binary(max_size=50), st.integers(0, 40), st.integers(0, 50))

@@ -23,6 +23,9 @@ _MOST_KNOWN = 4096
 _known_sizes: dict[bytes, int] = {}
 """Of the chunks that came so far, as they were written: those of streams are much alike."""
 
+_SPLIT_FROM_BYTES = 1024
+"""Fewer are a chunk or two."""
+
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 
 
@@ -91,6 +94,8 @@ class Chunked:
         at, length = 0, len(data)
         while at < length and not self.complete:
             if self._expects is _SIZE and not self._line:
+                if length - at > _SPLIT_FROM_BYTES:
+                    at = _feed_by_splitting(data, at, keep)
                 at = _feed_whole_chunks(data, at, keep)
                 if at == length:
                     break
@@ -130,6 +135,21 @@ class Chunked:
         else:
             self.complete = line == b"\r\n"
         return end
+
+
+def _feed_by_splitting(data: bytes, at: int, keep: Keep | None) -> int:
+    """As `_feed_whole_chunks`, of many at once. `at` itself where there is a line end inside of one or a new size, so
+    that the ends of lines are not those of chunks, or may not be."""
+    lines = (data[at:] if at else data).split(b"\r\n")
+    last = (len(lines) - 1) // 2 * 2  # a chunk is two lines, and the end of the second is here
+    if last >= 2 and lines[last - 2] == b"0":
+        last -= 2
+    pieces = lines[1:last:2]
+    if not pieces or list(map(len, pieces)) != list(map(_known_sizes.get, lines[:last:2])):
+        return at
+    if keep is not None:
+        keep(b"".join(pieces))
+    return len(data) - len(b"\r\n".join(lines[last:]))
 
 
 def _feed_whole_chunks(data: bytes, at: int, keep: Keep | None) -> int:

@@ -21,6 +21,9 @@ from hitrate.serve.proxy.routes import METRICS_PATH, Routes
 from hitrate.serve.proxy.upstreams import Upstream
 from hitrate.targets.address import Address
 
+_AT_ONCE_NS = 50_000
+"""What is read so soon after an exchange was recorded had come while that was done."""
+
 _UNRECORDED_METHODS = frozenset({b"GET", b"HEAD", b"OPTIONS"})
 
 
@@ -59,6 +62,7 @@ class Proxy:
         self._pools: dict[Upstream, Pool] = {}
         self._page_pool: Pool | None = None
         self._complained = False
+        self._recorded_ns = 0
 
     def relay(self, client: ClientSide, head: RequestHead) -> Relay:
         """For a new request. Raises OwnAnswer, mostly in the form of Refused."""
@@ -88,6 +92,11 @@ class Proxy:
         if not self.running:
             self.on_idle()
 
+    def is_behind(self, stamp_ns: int) -> bool:
+        """Whether what was read then had to wait for the record of another exchange, as more may do behind it. One
+        write for an answer instead of two lets those go earlier, by more than the record takes that it waits for."""
+        return stamp_ns - self._recorded_ns < _AT_ONCE_NS
+
     def record(self, recording: Passing, end: End, error: str | None, ended_ns: int) -> None:
         """Hand an exchange to the sink. Whatever happens, traffic goes on."""
         assert self._sink is not None
@@ -98,6 +107,7 @@ class Proxy:
             if not self._complained:
                 self._complained = True
                 say(f"an exchange cannot be recorded ({type(trouble).__name__}: {trouble})", "warning")
+        self._recorded_ns = perf_counter_ns()
         if kept:
             self.counters.recorded += 1
         else:
