@@ -19,7 +19,7 @@ from hitrate.report.columns import Sheet
 from hitrate.report.escape import escape_line
 from hitrate.report.kinds import Value
 from hitrate.report.pages.parts import Chapter, Figure, Headline
-from hitrate.report.words import Line, Passage
+from hitrate.report.words import Line, Listing, Passage
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -44,6 +44,7 @@ class Block(Struct, frozen=True, kw_only=True):
     figures: tuple[Figure, ...] = ()
     sheets: tuple[Sheet, ...] = ()
     facts: tuple[Line, ...] = ()
+    listings: tuple[Listing, ...] = ()
     heading: str = ""
     points: tuple[tuple[str, str], ...] = ()
     is_chapter: bool = False
@@ -105,6 +106,7 @@ def _of_chapter(chapter: Chapter) -> Block:
         figures=chapter.figures,
         sheets=chapter.sheets,
         facts=chapter.facts,
+        listings=chapter.listings,
         is_chapter=True,
     )
 
@@ -125,6 +127,7 @@ def _block(result: Value, number: int, lead: Section | None) -> Block:
         figures=tuple(page.figures(result, f"figure-{number}")),
         sheets=tuple(kind.sheets(result)),
         facts=tuple(line for line in lines if line.text != verdict),
+        listings=tuple(kinds.listings(result)),
         heading=kind.title(result),
     )
 

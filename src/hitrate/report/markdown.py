@@ -7,8 +7,9 @@ from typing import TextIO
 
 from hitrate.report import kinds
 from hitrate.report.columns import Column, Sheet
-from hitrate.report.escape import escape_markdown, guarded
+from hitrate.report.escape import escape_line, escape_markdown, guarded
 from hitrate.report.kinds import Value
+from hitrate.report.words import Listing
 
 
 def render(value: Value, out: TextIO) -> None:
@@ -34,6 +35,15 @@ def _write(value: Value, out: TextIO) -> None:
     for line in kind.lines(value):
         label = "**Warning:** " if line.kind == "warning" else ""
         out.write(f"- {label}{escape_markdown(line.text)}\n")
+    for listing in kinds.listings(value):
+        _write_listing(listing, out)
+
+
+def _write_listing(listing: Listing, out: TextIO) -> None:
+    lines = "".join(f"{escape_line(line).replace('```', '` ` `')}\n" for line in listing.text.splitlines())
+    out.write(f"\n#### {escape_markdown(listing.title)}\n\n```{listing.language}\n{lines}```\n")
+    if listing.note:
+        out.write(f"\n{escape_markdown(listing.note)}\n")
 
 
 def _write_sheet(sheet: Sheet, out: TextIO) -> None:

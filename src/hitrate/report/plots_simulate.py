@@ -11,6 +11,7 @@ from hitrate.core.simulation_results import SimulatedPoint, SimulateResult
 from hitrate.report.svg import Drawing, axis_room, grid
 
 _HEIGHT, _TOP, _LEGEND = 240.0, 26.0, 20.0
+_MOST_LINES = 8
 
 
 class Line(Struct, frozen=True):
@@ -21,15 +22,16 @@ class Line(Struct, frozen=True):
 
 
 def lines(result: SimulateResult) -> list[Line]:
-    """The curve, and the rows by rule, definition and lifetime."""
+    """The curve, and the rows by rule, definition, lifetime, replicas and policy: not more than can be told apart."""
     found: dict[str, list[SimulatedPoint]] = {}
     if result.curve is not None:
         found[f"{result.curve.rule_set}, {result.curve.definition}, every size"] = list(result.curve.points)
     for row in result.rows:
         lifetime = "" if row.ttl_s is None else f", {row.ttl_s:g} s"
-        found.setdefault(f"{row.rule_set}, {row.definition}{lifetime}", []).append(row)
-    made = []
-    for name, rows in found.items():
+        routed = "" if row.replicas == 1 else f", {row.replicas} replicas by {row.policy}"
+        found.setdefault(f"{row.rule_set}, {row.definition}{lifetime}{routed}", []).append(row)
+    made: list[Line] = []
+    for name, rows in _told_apart(found, result):
         points = sorted(
             (row.capacity_blocks, row.hit_rate)
             for row in rows
@@ -38,6 +40,17 @@ def lines(result: SimulateResult) -> list[Line]:
         if points:
             made.append(Line(name, tuple(points)))
     return made
+
+
+def _told_apart(
+    found: dict[str, list[SimulatedPoint]], result: SimulateResult
+) -> list[tuple[str, list[SimulatedPoint]]]:
+    """Of fleets those as large as the largest that was chosen."""
+    chosen = () if result.plan is None else result.plan.choices
+    if len(found) <= _MOST_LINES or not chosen:
+        return list(found.items())[:_MOST_LINES]
+    replicas = result.rows[chosen[-1].row].replicas
+    return [(name, rows) for name, rows in found.items() if rows[0].replicas in (1, replicas)][:_MOST_LINES]
 
 
 def plot(shown: Sequence[Line], width: float) -> Drawing:

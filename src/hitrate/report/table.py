@@ -16,7 +16,7 @@ from hitrate.report import kinds
 from hitrate.report.columns import Column, Sheet
 from hitrate.report.escape import escape_line, guarded
 from hitrate.report.kinds import Value
-from hitrate.report.words import Passage
+from hitrate.report.words import Listing, Passage
 
 STATE_STYLES = {
     "hit": "green",
@@ -42,6 +42,9 @@ LINE_STYLES = {
     "ruled out": "dim",
     "place": "dim",
 }
+
+MOST_LISTINGS = 6
+"""That a screen shows; more are in the other formats."""
 
 _GAP = 2
 _DIVIDER = 3
@@ -95,6 +98,7 @@ def render(value: Value, out: TextIO, *, width: int | None = None) -> None:
     for line in kind.lines(value):
         label = "warning: " if line.kind == "warning" else ""
         page.say(label + line.text, LINE_STYLES.get(line.kind, ""))
+    _print_listings(page, kinds.listings(value))
     # Rich leaves trailing blanks, and an old terminal may not know every sign.
     text = guarded("\n".join(drawn_line.rstrip() for drawn_line in drawn.getvalue().splitlines()) + "\n")
     encoding = getattr(out, "encoding", None) or "utf-8"
@@ -105,6 +109,20 @@ def _print_passage(page: _Page, passage: Passage) -> None:
     page.say(passage.heading, "bold")
     for line in passage.lines:
         page.say(line.text, LINE_STYLES.get(line.kind, ""), indent=2)
+
+
+def _print_listings(page: _Page, listings: list[Listing]) -> None:
+    """Never broken, so that they can be copied."""
+    if len(listings) > MOST_LISTINGS:
+        page.say(f"{len(listings)} configurations to copy: --markdown, --html and --json have them")
+        return
+    for listing in listings:
+        page.console.print()
+        page.say(listing.title, "bold")
+        for line in listing.text.splitlines():
+            page.console.print(Text("  " + escape_line(line)), soft_wrap=True)
+        if listing.note:
+            page.say(listing.note, "dim")
 
 
 def _print_sheet(page: _Page, sheet: Sheet) -> None:

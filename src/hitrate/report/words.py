@@ -36,6 +36,15 @@ class Passage(Struct, frozen=True):
     lines: tuple[Line, ...]
 
 
+class Listing(Struct, frozen=True, kw_only=True):
+    """Lines that are to be typed or copied, with what is said of them below."""
+
+    title: str
+    language: str
+    text: str
+    note: str = ""
+
+
 def run_title(result: TestResult | BenchResult) -> str:
     """What was run, on what, when, and under which id it is stored."""
     run = f"run {result.run_id}" if result.run_id else None

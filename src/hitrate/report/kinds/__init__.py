@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 from msgspec import Struct
 
 from hitrate.report.columns import Sheet
-from hitrate.report.words import Line, Passage
+from hitrate.report.words import Line, Listing, Passage
 
 
 class Value(Protocol):
@@ -61,6 +61,12 @@ def of(value: Value) -> Kind:
 def passages(value: Value) -> list[Passage]:
     """Where a kind has `passages(value)`, what stands between its title and its sheets."""
     found: list[Passage] = getattr(of(value), "passages", lambda _: [])(value)
+    return found
+
+
+def listings(value: Value) -> list[Listing]:
+    """Where a kind has `listings(value)`, what stands behind its sentences to be copied."""
+    found: list[Listing] = getattr(of(value), "listings", lambda _: [])(value)
     return found
 
 

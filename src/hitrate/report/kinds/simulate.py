@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from hitrate.core.simulation_results import SessionSpread, SimulatedPoint, SimulateResult
+from hitrate.report import plan_words
 from hitrate.report.columns import Column, Sheet, count, percent
-from hitrate.report.words import Line, record_lines
+from hitrate.report.plan_words import MONEY, TIMES, exact_percent, gib, times
+from hitrate.report.words import Line, Listing, record_lines
 
 TYPE = SimulateResult
-
-
-def gib(value: float) -> str:
-    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
 
 
 def seconds(value: float) -> str:
@@ -24,14 +22,6 @@ def unlimited(_row: object) -> str:
     return "unlimited"
 
 
-def exact_percent(value: float) -> str:
-    return f"{100 * value:.2f}"
-
-
-def times(value: float) -> str:
-    return f"{value:.2f}"
-
-
 def _of_sessions(name: str, row: SimulatedPoint) -> float | None:
     return None if row.by_session is None else getattr(row.by_session, name)
 
@@ -39,18 +29,22 @@ def _of_sessions(name: str, row: SimulatedPoint) -> float | None:
 ROWS = (
     Column(key="rule_set", header="rule"),
     Column(key="capacity_blocks", header="capacity\nblocks", show=count, unknown=unlimited),
-    Column(key="capacity_gib", header="capacity\nGiB", show=gib, drop_order=2),
-    Column(key="ttl_s", header="lifetime\ns", show=seconds, drop_order=3),
-    Column(key="prompt_tokens", header="prompt\ntokens", show=count, drop_order=1),
-    Column(key="hit_tokens", header="hit\ntokens", show=count),
+    Column(key="capacity_gib", header="capacity\nGiB", show=gib, drop_order=4),
+    Column(key="ttl_s", header="lifetime\ns", show=seconds),
+    Column(key="prompt_tokens", header="prompt\ntokens", show=count, drop_order=9),
+    Column(key="hit_tokens", header="hit\ntokens", show=count, drop_order=5),
     Column(key="hit_rate", header="hit\nrate %", show=exact_percent),
-    Column(key="replicas", header="replicas", show=count, drop_order=4),
+    Column(key="replicas", header="replicas", show=count),
     Column(key="policy", header="policy"),
-    Column(key="imbalance", header="busiest\nby mean", show=times),
+    Column(key="imbalance", header="busiest\nby mean", show=times, drop_order=3),
+    *MONEY,
+    *TIMES,
+    Column(key="plan", header="plan", unknown=lambda _: "", drop_order=1),
     Column(key="definition", header="counted"),
 )
 
 _OF_FLEETS = ("replicas", "policy", "imbalance")
+_OFTEN_UNKNOWN = ("capacity_gib", "ttl_s", "plan", *(column.key for column in (*MONEY, *TIMES)))
 
 POINTS = (
     Column(key="capacity_blocks", header="capacity\nblocks", show=count),
@@ -73,12 +67,18 @@ def title(result: SimulateResult) -> str:
 
 
 def sheets(result: SimulateResult) -> list[Sheet]:
-    made = [Sheet(columns=_shown(ROWS, result.rows), rows=result.rows)] if result.rows else []
+    made = [rows_sheet(result)] if result.rows else []
+    if (plan := plan_words.sheet(result)) is not None:
+        made.append(plan)
     if result.curve is not None:
         heading = f"the curve of {result.curve.rule_set}, counted by {result.curve.definition}"
         rows = tuple(_doubled(result.curve.points))
         made.append(Sheet(title=heading, columns=_shown(POINTS, rows), rows=rows))
     return made
+
+
+def rows_sheet(result: SimulateResult) -> Sheet:
+    return Sheet(columns=_shown(ROWS, result.rows), rows=result.rows)
 
 
 def _doubled(points: tuple[SimulatedPoint, ...]) -> Iterator[SimulatedPoint]:
@@ -92,8 +92,8 @@ def _doubled(points: tuple[SimulatedPoint, ...]) -> Iterator[SimulatedPoint]:
 
 
 def _shown(columns: tuple[Column, ...], rows: tuple[SimulatedPoint, ...]) -> tuple[Column, ...]:
-    """Without those of GiB and lifetimes where no row has any, and those of fleets for one replica."""
-    bare = {name for name in ("capacity_gib", "ttl_s") if all(getattr(row, name, None) is None for row in rows)}
+    """Without those of which no row knows anything, and those of fleets for one replica."""
+    bare = {name for name in _OFTEN_UNKNOWN if all(getattr(row, name, None) is None for row in rows)}
     if all(row.replicas == 1 for row in rows):
         bare.update(_OF_FLEETS)
     return tuple(column for column in columns if column.key not in bare)
@@ -116,6 +116,12 @@ def _lines(result: SimulateResult) -> Iterator[Line]:
         f"{count(result.trace_distinct_blocks)} of them distinct",
     )
     yield from (Line("verdict", knee) for knee in knees(result))
+    yield from plan_words.lines(result)
+    yield from method_lines(result)
+
+
+def method_lines(result: SimulateResult) -> Iterator[Line]:
+    """How rates were counted, how far apart sessions lie, and what was assumed."""
     yield from _definition_lines(result)
     yield from _session_lines(result)
     for row in result.rows:
@@ -127,6 +133,10 @@ def _lines(result: SimulateResult) -> Iterator[Line]:
             )
     yield from (Line("note", note) for note in result.notes)
     yield from record_lines(result.trace, result.records)
+
+
+def listings(result: SimulateResult) -> list[Listing]:
+    return plan_words.listings(result)
 
 
 def _session_lines(result: SimulateResult) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from hitrate.report.columns import Sheet
-from hitrate.report.words import Line, Passage
+from hitrate.report.words import Line, Listing, Passage
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -43,3 +43,4 @@ class Chapter(Struct, frozen=True, kw_only=True):
     passages: tuple[Passage, ...] = ()
     sheets: tuple[Sheet, ...] = ()
     facts: tuple[Line, ...] = ()
+    listings: tuple[Listing, ...] = ()
