@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class Numbers(dict[object, int]):
@@ -25,24 +26,21 @@ class BlockNumbers:
     def of(self, names: Iterable[object]) -> Iterable[int]:
         """In the order of the names, which are all of one type."""
         if self._numbers is None:
-            if isinstance(names, list) and (not names or type(names[0]) is int) and self._fit(names):
+            if isinstance(names, list) and self._fit(names):
                 return names
             self._numbers = Numbers(zip(range(self._own), range(self._own), strict=True))
         return map(self._numbers.__getitem__, names)
 
-    def _fit(self, names: list[int]) -> bool:
-        """Whether they are known or, from one place on, the next ones."""
-        highest = max(names, default=-1)
-        new = highest + 1 - self._own
-        if new > 0:
-            known = len(names) - new
-            if (
-                known < 0
-                or names[known:] != list(range(self._own, highest + 1))
-                or max(names[:known], default=-1) >= self._own
-            ):
-                return False
-        if min(names, default=0) < 0:
+    def _fit(self, names: list[Any]) -> bool:
+        """Whether they are known or, from one place on, the next ones. They rise then: what stands behind other text
+        occurs no sooner than that."""
+        if not names:
+            return True
+        if type(names[0]) is not int or names[0] < 0 or sorted(names) != names:
             return False
-        self._own = max(self._own, highest + 1)
+        new = names[-1] + 1 - self._own
+        if new > 0:
+            if names[-new:] != list(range(self._own, self._own + new)):
+                return False
+            self._own += new
         return True
