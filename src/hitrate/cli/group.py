@@ -31,6 +31,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Plan": {
         "simulate": "What caches of other sizes and rules would serve of a trace or a log.",
+        "calibrate": "What an engine's steps cost, from a measured run, for replays in its time.",
     },
     "Record": {
         "proxy": "Carry real traffic to a model server unchanged, and record it.",

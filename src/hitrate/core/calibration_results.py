@@ -46,7 +46,7 @@ class CalibrateResult(Struct, frozen=True, kw_only=True):
     fitted_requests: int
     held_out_requests: int
     queued_requests: int
-    """Of the fitted ones, those that came when as many were in flight as may run."""
+    """Of the fitted ones, those that had to wait for others, as predicted: what a fit can know of queues."""
     costs: tuple[FittedCost, ...]
     max_running_requests: int
     max_batched_tokens: int
@@ -54,6 +54,5 @@ class CalibrateResult(Struct, frozen=True, kw_only=True):
     chunked_prefill: bool
     scheduled_ahead: bool
     errors: tuple[PredictionError, ...]
-    """The last one of a statistic is what was held out, where anything was."""
     simulations: int
     notes: tuple[str, ...] = ()

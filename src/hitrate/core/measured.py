@@ -27,7 +27,7 @@ class MeasuredRun(Struct, frozen=True, kw_only=True):
     format: str
     requests: tuple[MeasuredRequest, ...]
     """In order of arrival."""
-    blocks: Chunk | None = None
+    blocks: tuple[Chunk, ...] | None = None
     """The prompts, where they are known as blocks: a cache rule can say what of them was cached."""
     block_tokens: int = 16
     settings: dict[str, int] = {}

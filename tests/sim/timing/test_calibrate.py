@@ -43,7 +43,7 @@ def test_costs_are_found_again() -> None:
 
     told = {cost.name: (cost.seconds, cost.determined) for cost in found.costs}
     for name in ("step_s", "prefill_token_s", "sequence_s", "context_token_s"):
-        assert told[name] == (pytest.approx(getattr(TRUE, name), rel=0.15), True), name
+        assert told[name] == (pytest.approx(getattr(TRUE, name), rel=0.2), True), name
     assert told["prefill_context_s"] == (0.0, False)
     assert errors(found, "held out", "ttft")["mean"] == pytest.approx(0, abs=0.04)
     assert errors(found, "held out", "end to end")["p99"] == pytest.approx(0, abs=0.04)

@@ -7,7 +7,6 @@ measured. All requests arrive, but no time that was measured of the others is lo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from heapq import heappop, heappush
 from math import fsum, inf, isnan, log
 from typing import NamedTuple
 
@@ -47,7 +46,7 @@ class Calibration(NamedTuple):
     fitted: int
     """Requests; the others are held out."""
     queued: int
-    """Of the fitted ones, those that came when as many were in flight as may run."""
+    """Of the fitted ones, those that had to wait for others, as predicted."""
     simulations: int
 
 
@@ -65,13 +64,14 @@ def calibrate(requests: Sequence[MeasuredRequest], limits: EngineTiming, share: 
     fitted = _Fitted(requests[:count], requests, limits)
     best, spreads = _fit(fitted)
     timing = replace(limits, **dict.fromkeys(COSTS, 0.0) | best.costs)
-    predicted = run(requests, Engine(timing))
+    engine = CountingEngine(timing)
+    predicted = run(requests, engine)
     return Calibration(
         timing,
         tuple(_costs(best.costs, spreads)),
         tuple(_errors(requests, predicted, count)),
         count,
-        _queued(requests[:count], limits.max_running_requests),
+        _queued(predicted, count, engine.longest_step_s),
         fitted.simulations + 1,
     )
 
@@ -238,16 +238,10 @@ def _compared(part: str, figure: str, seen: Sequence[float], told: Sequence[floa
     yield error("one request", None, None, median([abs(b / a - 1) for a, b in zip(seen, told, strict=True)]))
 
 
-def _queued(requests: Sequence[MeasuredRequest], places: int) -> int:
-    ends: list[float] = []
-    queued = 0
-    for request in requests:
-        while ends and ends[0] <= request.arrived_s:
-            heappop(ends)
-        queued += len(ends) >= places
-        if request.total_s is not None:
-            heappush(ends, request.arrived_s + request.total_s)
-    return queued
+def _queued(predicted: Moments, fitted: int, longest_step_s: float) -> int:
+    """Who waits for more than the rest of a step and a further one waits for others."""
+    waits = zip(predicted.arrived[:fitted], predicted.scheduled[:fitted], strict=True)
+    return sum(scheduled - arrived > 2 * longest_step_s for arrived, scheduled in waits)
 
 
 def _decoding(request: MeasuredRequest) -> float:

@@ -16,6 +16,9 @@ COSTS = {
 }
 """The costs of `EngineTiming`: seconds for each of these."""
 
+LIMITS = ("max_running_requests", "max_batched_tokens", "kv_capacity_tokens", "chunked_prefill", "scheduled_ahead")
+"""Its other members: how the engine is set up."""
+
 
 class EngineTiming(Struct, frozen=True, kw_only=True):
     """One replica that batches continuously. A step takes the sum of
@@ -52,7 +55,7 @@ class EngineTiming(Struct, frozen=True, kw_only=True):
         for name in COSTS:
             value = getattr(self, name)
             if not isfinite(value) or value < 0:
-                raise ValueError(f"{name} is {value}; expected seconds of at least 0")
+                raise ValueError(f"{name} is {value}; expected a number of seconds, at least 0")
         if not self.step_s:
             raise ValueError("step_s is 0; a step takes some time")
         if self.max_running_requests < 1:

@@ -14,6 +14,7 @@ Work = tuple[float, ...]
 class CountingEngine(Engine):
     def __init__(self, timing: EngineTiming) -> None:
         super().__init__(timing)
+        self.longest_step_s = 0.0
         self._starts: list[float] = []
         self._all_ends: list[float] = []
         self._done: list[Work] = [(0.0,) * len(COSTS)]
@@ -30,6 +31,7 @@ class CountingEngine(Engine):
             count * decoding,
             count * self._context + decoding * count * (count - 1) / 2,
         )
+        self.longest_step_s = max(self.longest_step_s, self._each_s)
         self._starts.append(self._start)
         self._all_ends.append(self.next_moment)
         self._done.append(tuple(map(sum, zip(self._done[-1], work, strict=True))))
