@@ -82,7 +82,7 @@ def test_a_trace_that_breaks_off_leaves_nothing_behind(tmp_path: Path, monkeypat
 
 def test_no_room_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    with pytest.raises(HitrateError, match="chats cannot be packed into .*missing: No such file.*TMPDIR"):
+    with pytest.raises(HitrateError, match=r"chats cannot be packed into .*missing: No such file.*TMPDIR"):
         packed(Chats()).__enter__()
 
 
@@ -92,7 +92,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 12, hard))
     try:
-        with pytest.raises(HitrateError, match="chats cannot be packed into .*: File too large; it takes eight bytes"):
+        with pytest.raises(HitrateError, match=r"chats cannot be packed into .*: File too large; it takes eight bytes"):
             packed(Chats()).__enter__()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
