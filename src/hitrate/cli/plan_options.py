@@ -12,6 +12,7 @@ from hitrate.cli.options import Finite, all_of
 if TYPE_CHECKING:
     from hitrate.core.money import Price
     from hitrate.core.simulation_results import Goal
+    from hitrate.sim.timing.engine_timing import EngineTiming
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _GOAL = re.compile(r"(?:(?P<statistic>mean|p50|p90|p99):)?(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m)")
@@ -81,6 +82,8 @@ def plan_members(
 ) -> dict[str, Any]:
     """Members of `Wanted` from the options of that name. UsageError, InputFileError and TargetError as for prices."""
     return {
+        "timing": _timing(timing),
+        "timing_name": timing,
         "arrival_rate": arrival_rate,
         "goal": goal,
         "price": _price(price, provider, prices_from),
@@ -88,6 +91,12 @@ def plan_members(
         "gpus_per_replica": gpus_per_replica,
         "plan": not no_plan,
     }
+
+
+def _timing(named: str | None) -> EngineTiming | None:
+    from hitrate.timings import load_timing
+
+    return None if named is None else load_timing(named)
 
 
 def _price(named: str | None, provider: str | None, prices_from: str | None) -> Price | None:

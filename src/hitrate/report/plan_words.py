@@ -192,10 +192,11 @@ def _more(margin: Margin, chosen: SimulatedPoint) -> str:
     if margin.memory_more:
         unit = "tokens of cache" if chosen.capacity_gib is None else "GiB"
         parts.append(f"{margin.memory_more:+,.0f} {unit}")
-    if margin.cost_more and chosen.provisioned_usd is not None:
-        parts.append(f"${margin.cost_more:+,.2f} for the GPUs")
-    elif margin.cost_more and chosen.hosted_usd is not None and not margin.memory_more:
-        parts.append(f"${margin.cost_more:+,.2f} on the bill")
+    what = "on the bill" if chosen.provisioned_usd is None else "for the GPUs"
+    paid = chosen.hosted_usd if chosen.provisioned_usd is None else chosen.provisioned_usd
+    if paid and margin.cost_more is not None and abs(margin.cost_more) >= 0.01 * paid:
+        sign = "+" if margin.cost_more > 0 else "-"
+        parts.append(f"{sign}${amount(abs(margin.cost_more))} {what}")
     return ", ".join(parts) or "the same"
 
 

@@ -112,8 +112,10 @@ def _front(rows: Sequence[SimulatedPoint], places: Iterable[int], terms: Terms) 
 
 
 def _price_of(row: SimulatedPoint, terms: Terms) -> tuple[float, float]:
-    """What is to be paid, and then the memory that it takes."""
-    cost, size = terms.cost_of(row), memory(row)
+    """What is to be paid, and then the memory that it takes. GPUs are paid for by their number: that one fleet ends its
+    last request some seconds before another makes it no cheaper."""
+    size = memory(row)
+    cost = float(row.replicas) if terms.cost == "provisioned_usd" else terms.cost_of(row)
     return inf if cost is None else cost, inf if size is None else size
 
 
