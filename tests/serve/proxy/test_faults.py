@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from time import perf_counter_ns
 
 import pytest
 from proxy_rig import CHUNKED, Rig, with_length
@@ -442,13 +441,16 @@ def test_an_exchange_is_kept_before_the_client_has_its_end(run, before, last, he
     run(main())
 
 
-def test_an_answer_that_waited_for_the_record_of_another_is_written_at_once(run):
-    """Behind it more may wait, for whom a second write would take longer than the record."""
+def test_of_many_whole_answers_in_one_turn_the_first_bytes_of_two_go_ahead(run):
+    """Further ones would wait longer for the writes of those than for their own record."""
 
     async def main():
         async with Rig() as rig:
+            for _ in range(2):
+                assert [rig.proxy.first_byte_goes_ahead() for _ in range(4)] == [True, True, False, False]
+                await asyncio.sleep(0)
             client, upstream = await asked(rig)
-            rig.proxy._recorded_ns = perf_counter_ns() + 10**12
+            rig.proxy.first_byte_goes_ahead = lambda: False
             written = []
             record = rig.sink.record
 

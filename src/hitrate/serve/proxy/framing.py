@@ -23,6 +23,9 @@ _MOST_KNOWN = 4096
 _known_sizes: dict[bytes, int] = {}
 """Of the chunks that came so far, as they were written: those of streams are much alike."""
 
+_LAST = b"0\r\n\r\n"
+"""The last chunk as most write it, without trailers."""
+
 _SPLIT_FROM_BYTES = 1024
 """Fewer are a chunk or two."""
 
@@ -97,6 +100,9 @@ class Chunked:
                 if length - at > _SPLIT_FROM_BYTES:
                     at = _feed_by_splitting(data, at, keep)
                 at = _feed_whole_chunks(data, at, keep)
+                if data.startswith(_LAST, at):
+                    self.complete = True
+                    return at + len(_LAST)
                 if at == length:
                     break
             at = self._feed_data(data, at, keep) if self._left else self._feed_line(data, at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Callable
 from time import perf_counter_ns
@@ -21,8 +22,9 @@ from hitrate.serve.proxy.routes import METRICS_PATH, Routes
 from hitrate.serve.proxy.upstreams import Upstream
 from hitrate.targets.address import Address
 
-_AT_ONCE_NS = 50_000
-"""What is read so soon after an exchange was recorded had come while that was done."""
+_AHEAD_IN_A_TURN = 2
+"""First bytes that go ahead of their records in one turn of the event loop. For those behind them in the same turn it
+is sooner to wait for a record than for one write more of each answer in front."""
 
 _UNRECORDED_METHODS = frozenset({b"GET", b"HEAD", b"OPTIONS"})
 
@@ -62,7 +64,7 @@ class Proxy:
         self._pools: dict[Upstream, Pool] = {}
         self._page_pool: Pool | None = None
         self._complained = False
-        self._recorded_ns = 0
+        self._went_ahead = 0
 
     def relay(self, client: ClientSide, head: RequestHead) -> Relay:
         """For a new request. Raises OwnAnswer, mostly in the form of Refused."""
@@ -92,10 +94,16 @@ class Proxy:
         if not self.running:
             self.on_idle()
 
-    def is_behind(self, stamp_ns: int) -> bool:
-        """Whether what was read then had to wait for the record of another exchange, as more may do behind it. One
-        write for an answer instead of two lets those go earlier, by more than the record takes that it waits for."""
-        return stamp_ns - self._recorded_ns < _AT_ONCE_NS
+    def first_byte_goes_ahead(self) -> bool:
+        """Whether an answer that came in one read is to be written in two, so that its first byte does not wait until
+        it is recorded."""
+        if not self._went_ahead:
+            asyncio.get_running_loop().call_soon(self._begin_turn)
+        self._went_ahead += 1
+        return self._went_ahead <= _AHEAD_IN_A_TURN
+
+    def _begin_turn(self) -> None:
+        self._went_ahead = 0
 
     def record(self, recording: Passing, end: End, error: str | None, ended_ns: int) -> None:
         """Hand an exchange to the sink. Whatever happens, traffic goes on."""
@@ -107,7 +115,6 @@ class Proxy:
             if not self._complained:
                 self._complained = True
                 say(f"an exchange cannot be recorded ({type(trouble).__name__}: {trouble})", "warning")
-        self._recorded_ns = perf_counter_ns()
         if kept:
             self.counters.recorded += 1
         else:

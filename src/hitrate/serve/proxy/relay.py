@@ -299,7 +299,7 @@ class Relay:
             self._leave()
             self._client.answered(keep=False)
             return
-        if start and self._recording is not None and not self._proxy.is_behind(stamp_ns):
+        if start and self._recording is not None and self._proxy.first_byte_goes_ahead():
             # The whole answer in one read: its first byte is not to wait for the record, only its end is.
             self._client.write(data[:-END_BYTES])
             data = data[-END_BYTES:]
