@@ -21,7 +21,7 @@ from hitrate.sim.capacity.chained import Chains
 from hitrate.sim.capacity.curve import LruCurve
 from hitrate.sim.capacity.definitions import DEFINITIONS, Tally
 from hitrate.sim.capacity.interface import BlockCache
-from hitrate.sim.capacity.rules import BlockRule, Setting, block_rule
+from hitrate.sim.capacity.rules import Setting, block_rule
 from hitrate.sim.fleet_replay import FleetReplay
 from hitrate.sim.timing.moments import FleetTiming
 from hitrate.simulating.wanted import Point
@@ -65,7 +65,12 @@ def replay(
 
     UsageError and InputFileError as the trace and its rules have them.
     """
-    running = [_Running(point, trace, first) for point in points]
+    running = [Running(point, trace, first) for point in points]
+    return run(trace, running, first, curve), [one.replayed() for one in running]
+
+
+def run(trace: Trace, running: Sequence[Running], first: int, curve: LruCurve | None = None) -> TraceSums:
+    """Read the trace once; errors as of `replay`."""
     sums, chains = _Sums(trace.facts.block_tokens, first), Chains()
     for chunk in _whole(trace) if any(one.rule.whole_trace for one in running) else trace.chunks():
         sums.add(chunk)
@@ -74,7 +79,7 @@ def replay(
             one.add(chained if one.definition.consecutive else chunk)
         if curve is not None:
             curve.add(chained)
-    return sums.total(trace.records()), [one.replayed() for one in running]
+    return sums.total(trace.records())
 
 
 def _whole(trace: Trace) -> Iterator[Chunk]:
@@ -88,55 +93,61 @@ def _whole(trace: Trace) -> Iterator[Chunk]:
     yield whole
 
 
-class _Running:
-    """A point's cache, and what it has served so far."""
+class Running:
+    """A point's cache, and what it has served so far. `cache`: in place of the one that the point says."""
 
-    def __init__(self, point: Point, trace: Trace, first: int) -> None:
+    def __init__(self, point: Point, trace: Trace, first: int, cache: BlockCache | None = None) -> None:
         block_tokens = trace.facts.block_tokens
         self.rule = block_rule(point.rule)
         self.definition = DEFINITIONS[point.definition]
         self._timeless = point.ttl_s is None
-        self._cache = _cache(self.rule, point, block_tokens)
-        self._tally = Tally(self.definition, block_tokens, first)
-        self._sessions = SessionTally(self.definition, block_tokens, first)
+        self._cache = cache or _cache(point, block_tokens)
+        self.tally = Tally(self.definition, block_tokens, first)
+        self.sessions = SessionTally(self.definition, block_tokens, first)
         self._first = first
-        self._billed = None
+        self.billed = None
         if point.price_steps is not None:
             counted = DEFINITIONS["tokens" if trace.facts.ordered else "even-tokens"]
-            self._billed = BilledTally(point.price_steps, counted, block_tokens)
+            self.billed = BilledTally(point.price_steps, counted, block_tokens)
 
     def add(self, chunk: Chunk) -> None:
         if not self._timeless and any(map(math.isnan, chunk.at_s)):
             raise UsageError("--ttl needs the time of every request, which this trace does not have")
         served = self._cache.add(chunk)
-        self._tally.add(chunk, served)
-        self._sessions.add(chunk, served)
-        if self._billed is not None:
-            self._billed.add(chunk, served)
+        self.tally.add(chunk, served)
+        self.sessions.add(chunk, served)
+        if self.billed is not None:
+            self.billed.add(chunk, served)
 
     def replayed(self) -> Replayed:
         fleet = self._cache.total(self._first) if isinstance(self._cache, FleetReplay) else None
         return Replayed(
-            hits=self._tally.hits,
-            counted=self._tally.whole,
+            hits=self.tally.hits,
+            counted=self.tally.whole,
             never_fit=getattr(self._cache, "never_fit", None),
-            by_session=self._sessions.spread(),
+            by_session=self.sessions.spread(),
             imbalance=None if fleet is None or len(fleet.replicas) == 1 else fleet.imbalance,
             timing=None if fleet is None else fleet.timing,
-            billed=() if self._billed is None else self._billed.sums(),
+            billed=() if self.billed is None else self.billed.sums(),
         )
 
 
-def _cache(rule: BlockRule, point: Point, block_tokens: int) -> BlockCache:
+def make_cache(point: Point, block_tokens: int) -> BlockCache:
+    """Of one replica."""
+    return block_rule(point.rule).make(Setting(point.capacity, block_tokens, point.ttl_s))
+
+
+def _cache(point: Point, block_tokens: int) -> BlockCache:
     """Of one replica, or of all behind their router."""
-    at = Setting(point.capacity, block_tokens, point.ttl_s)
     if point.timing is None and (point.replicas == 1 or point.policy is None):
-        return rule.make(at)
+        return make_cache(point, block_tokens)
     timing = point.timing
     if timing is not None and point.capacity is not None:
         timing = replace(timing, kv_capacity_tokens=point.capacity * block_tokens)
     policy = point.policy or "round-robin"
-    return FleetReplay(point.replicas, lambda: rule.make(at), policy, block_tokens, seed=point.seed, timing=timing)
+    return FleetReplay(
+        point.replicas, lambda: make_cache(point, block_tokens), policy, block_tokens, seed=point.seed, timing=timing
+    )
 
 
 class _Sums:

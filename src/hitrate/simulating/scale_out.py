@@ -15,6 +15,7 @@ from hitrate.core.trace import Chunk, Trace
 from hitrate.sim.capacity.curve import LruCurve
 from hitrate.simulating.packed import PackedTrace
 from hitrate.simulating.replaying import Replayed, TraceSums, replay
+from hitrate.simulating.shards import can_be_shared_out
 from hitrate.simulating.tasks import Answer, Doing, Task, Watch, perform, put_together, seconds, share_out
 from hitrate.simulating.wanted import Point
 
@@ -61,7 +62,7 @@ class Scale:
 
     def spreads(self, points: Sequence[Point], curve: LruCurve | None) -> bool:
         """Whether the trace has to be packed for it."""
-        parts = len(points) + (curve is not None)
+        parts = len(points) + (curve is not None) + any(map(can_be_shared_out, points))
         return self._cluster is not None or (self.workers > 1 and parts > 1)
 
     def replay(

@@ -5,7 +5,8 @@ What comes of a point does not depend on the task it is in, nor on who does it, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import Protocol
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from hitrate.sim.capacity.curve import LruCurve
 from hitrate.sim.capacity.rules import block_rule
 from hitrate.simulating.packed import PackedTrace
 from hitrate.simulating.replaying import Replayed, TraceSums, replay
+from hitrate.simulating.shards import Shard, Share, can_be_shared_out, replay_shard, together
 from hitrate.simulating.wanted import Point
 
 _S_PER_BLOCK = 1e-6
@@ -24,8 +26,12 @@ _OF_A_REPLICA = 0.1
 _OF_TIMING = 3.0
 _OF_THE_WHOLE_TRACE = 1.5
 _OF_THE_CURVE = 3.0
+_OF_A_SHARD = 0.4
+"""To route all requests and to count them, whoever serves them."""
 _LEAST_S = 0.25
 """Of a task: handing out less costs as much as doing it."""
+_LEAST_OF_SHARDS_S = 2.0
+"""Of a point that is worth shards."""
 _TASKS_A_WORKER = 8
 """So that at the end none waits long for another."""
 
@@ -42,12 +48,16 @@ class Task(Struct, frozen=True, kw_only=True):
     """What it will take, roughly."""
     curve: LruCurve | None = None
     """To be filled, too."""
+    shard: Shard | None = None
+    """Of its only point, which is shared out by replica."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
     sums: TraceSums
-    replayed: tuple[Replayed, ...]
-    curve: LruCurve | None
+    replayed: tuple[Replayed, ...] = ()
+    curve: LruCurve | None = None
+    share: Share | None = None
+    """In place of the point's, of a shard."""
 
 
 class Doing(Protocol):
@@ -73,6 +83,9 @@ class Watch(Protocol):
 
 def perform(trace: PackedTrace, task: Task) -> Answer:
     """HitrateError as `replay` has them."""
+    if task.shard is not None:
+        sums, share = replay_shard(trace, task.points[0], task.first, task.shard)
+        return Answer(sums=sums, share=share)
     sums, replayed = replay(trace, task.points, task.first, task.curve)
     return Answer(sums=sums, replayed=tuple(replayed), curve=task.curve)
 
@@ -83,46 +96,71 @@ def seconds(points: Sequence[Point], curve: LruCurve | None, blocks: int) -> flo
 
 
 def share_out(points: Sequence[Point], curve: LruCurve | None, first: int, blocks: int, workers: int) -> list[Task]:
-    """Tasks for all of them: neighbours together, as far as they do not take long.
+    """Tasks for all of them: neighbours together, as far as they do not take long; a fleet that the others would have
+    to wait for in shards, where it can be.
 
     A rule that needs the whole trace in memory is alone, so that no other has to hold it meanwhile.
     """
-    most = max(_LEAST_S, seconds(points, curve, blocks) / (workers * _TASKS_A_WORKER))
+    takes = seconds(points, curve, blocks)
+    most = max(_LEAST_S, takes / (workers * _TASKS_A_WORKER))
     tasks: list[Task] = []
     if curve is not None or not points:
         tasks.append(Task(places=(), points=(), first=first, seconds=_curve_seconds(blocks), curve=curve))
-    together: list[int] = []
-    taken = 0.0
-
-    def finish() -> None:
-        nonlocal taken
-        if together:
-            of_these = tuple(points[place] for place in together)
-            tasks.append(Task(places=tuple(together), points=of_these, first=first, seconds=taken))
-        together.clear()
-        taken = 0.0
-
+    neighbours: list[int] = []
     for place, point in enumerate(points):
-        needs = _seconds(point, blocks)
-        if taken + needs > most or _alone(point):
-            finish()
-        together.append(place)
-        taken += needs
-        if _alone(point):
-            finish()
-    finish()
-    return tasks
+        shards = _shards(point, blocks, takes, workers)
+        alone = shards > 1 or block_rule(point.rule).whole_trace
+        if neighbours and (alone or _total([*neighbours, place], points, blocks) > most):
+            tasks.append(_task(neighbours, points, first, blocks))
+            neighbours = []
+        if shards > 1:
+            tasks += _in_shards(place, point, first, blocks, shards)
+        elif alone:
+            tasks.append(_task([place], points, first, blocks))
+        else:
+            neighbours.append(place)
+    return [*tasks, _task(neighbours, points, first, blocks)] if neighbours else tasks
 
 
 def put_together(tasks: Sequence[Task], answers: Sequence[Answer]) -> tuple[TraceSums, list[Replayed], LruCurve | None]:
     """What came of the trace, of each point, in the order they were given, and the curve."""
-    found = {
-        place: replayed
-        for task, answer in zip(tasks, answers, strict=True)
-        for place, replayed in zip(task.places, answer.replayed, strict=True)
-    }
+    found: dict[int, Replayed] = {}
+    shares: dict[int, list[Share]] = {}
+    for task, answer in zip(tasks, answers, strict=True):
+        if answer.share is None:
+            found.update(zip(task.places, answer.replayed, strict=True))
+        else:
+            shares.setdefault(task.places[0], []).append(answer.share)
+    found.update((place, together(parts)) for place, parts in shares.items())
     curve = next((answer.curve for answer in answers if answer.curve is not None), None)
     return answers[0].sums, [found[place] for place in sorted(found)], curve
+
+
+def _task(places: Sequence[int], points: Sequence[Point], first: int, blocks: int) -> Task:
+    return Task(
+        places=tuple(places),
+        points=tuple(points[place] for place in places),
+        first=first,
+        seconds=_total(places, points, blocks),
+    )
+
+
+def _total(places: Sequence[int], points: Sequence[Point], blocks: int) -> float:
+    return sum(_seconds(points[place], blocks) for place in places)
+
+
+def _shards(point: Point, blocks: int, takes: float, workers: int) -> int:
+    """As many as let all end at about the same time; 1 where it is not worth it."""
+    needs = _seconds(point, blocks)
+    if needs < _LEAST_OF_SHARDS_S or not can_be_shared_out(point):
+        return 1
+    return min(workers, point.replicas, ceil(needs * workers / takes))
+
+
+def _in_shards(place: int, point: Point, first: int, blocks: int, shards: int) -> Iterator[Task]:
+    takes = _seconds(point, blocks) * (_OF_A_SHARD + (1 - _OF_A_SHARD) / shards)
+    for number in range(shards):
+        yield Task(places=(place,), points=(point,), first=first, seconds=takes, shard=Shard(number, shards))
 
 
 def longest_first(tasks: Sequence[Task]) -> list[int]:
@@ -130,14 +168,12 @@ def longest_first(tasks: Sequence[Task]) -> list[int]:
     return sorted(range(len(tasks)), key=lambda number: -tasks[number].seconds)
 
 
-def _alone(point: Point) -> bool:
-    return block_rule(point.rule).whole_trace
-
-
 def _seconds(point: Point, blocks: int) -> float:
-    times = _OF_THE_WHOLE_TRACE if _alone(point) else 1.0
+    times = _OF_THE_WHOLE_TRACE if block_rule(point.rule).whole_trace else 1.0
     if point.replicas > 1:
-        times = _OF_A_FLEET + _OF_A_REPLICA * point.replicas
+        times = _OF_A_FLEET + (0 if can_be_shared_out(point) else _OF_A_REPLICA * point.replicas)
+    if point.timing is not None:
+        times += _OF_TIMING
     return _S_PER_BLOCK * blocks * times
 
 

@@ -33,6 +33,11 @@ class SessionTally:
                 sums[0] += definition.served(hits, tokens, end - start, block_tokens)
                 sums[1] += definition.whole(tokens, end - start, block_tokens)
 
+    def add_hits(self, other: SessionTally) -> None:
+        """Of other replicas that served the same requests: what is below the line is there already."""
+        for session, (hits, _) in other._sums.items():
+            self._sums[session][0] += hits
+
     def spread(self) -> SessionSpread | None:
         """None where the trace knows of no session with anything to count. Quartiles are interpolated."""
         rates = sorted(hits / whole for hits, whole in self._sums.values() if whole)
