@@ -14,13 +14,14 @@ from itertools import pairwise
 from math import inf, isnan
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from hitrate.core.trace import Chunk
 from hitrate.errors import UsageError
 from hitrate.sim.capacity.interface import BlockCache, SteppedCache
 from hitrate.sim.fleet_replica import Replica
 from hitrate.sim.policies.interface import BlockPolicy, BlockRequest
 from hitrate.sim.policies.registry import make_policy
-from hitrate.sim.timing.engine import Engine
 from hitrate.sim.timing.engine_timing import EngineTiming
 from hitrate.sim.timing.moments import FleetTiming, Moments
 
@@ -76,6 +77,7 @@ class FleetReplay:
     """A cache of the whole fleet: give it chunks with `add` as any other, then ask for `total`.
 
     `policy` is a policy or its specification (see `policies.registry`), `make_cache` gives an empty cache at each call.
+    With a `timing`, a replica's requests run in the memory that its cache has, or in less where the timing says so.
     """
 
     def __init__(
@@ -94,12 +96,13 @@ class FleetReplay:
         self.policy = make_policy(policy, seed=seed) if isinstance(policy, str) else policy
         self.moments = Moments()
         """Of each request, in the order of the trace; nothing without a timing."""
-        self.replicas = [
-            Replica(_stepped(make_cache()), None if timing is None else Engine(timing), self.moments)
-            for _ in range(replicas)
-        ]
+        self.replicas = [Replica(_stepped(make_cache())) for _ in range(replicas)]
         self.capacity = self.replicas[0].capacity
         """Of one replica."""
+        if timing is not None:
+            timing = _with_memory(timing, self.capacity, block_tokens)
+            for replica in self.replicas:
+                replica.run_in(timing, block_tokens, self.moments)
         self.without_session = 0
         self._timing = timing
         self._refused = 0
@@ -233,6 +236,14 @@ def replay(
     for chunk in chunks:
         fleet.add(chunk)
     return fleet.total()
+
+
+def _with_memory(timing: EngineTiming, capacity: int | None, block_tokens: int) -> EngineTiming:
+    """A cache's blocks are the memory that its engine runs requests in; without any, the cache is elsewhere."""
+    if not capacity:
+        return timing
+    most = timing.kv_capacity_tokens
+    return replace(timing, kv_capacity_tokens=min(capacity * block_tokens, most or capacity * block_tokens))
 
 
 def _stepped(cache: BlockCache) -> SteppedCache:

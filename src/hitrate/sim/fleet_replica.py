@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import takewhile
 from math import inf
-from typing import NamedTuple
 
 from hitrate.sim.capacity.interface import SteppedCache
 from hitrate.sim.policies.interface import BlockRequest
 from hitrate.sim.timing.engine import Engine
+from hitrate.sim.timing.engine_timing import EngineTiming
+from hitrate.sim.timing.memory import BlockMemory
 from hitrate.sim.timing.moments import Moments
 
 
-class _Flight(NamedTuple):
-    asked: array[int]
-    hits: int
-    """Blocks."""
-    input_tokens: int
-    new_tokens: int
-    output_tokens: int
+class _Flight:
+    __slots__ = ("answers", "asked", "hits", "input_tokens", "new_tokens", "output_tokens")
+
+    def __init__(self, asked: array[int], hits: int, input_tokens: int, new_tokens: int, output_tokens: int) -> None:
+        self.asked = asked
+        self.hits = hits
+        """Blocks."""
+        self.input_tokens = input_tokens
+        self.new_tokens = new_tokens
+        self.output_tokens = output_tokens
+        self.answers = False
+        """Whether it has had its first token."""
+
+
+class _Counts(dict[int, int]):
+    """How many requests a block is of; blocks of none are not in it."""
+
+    def __init__(self, all_blocks: Iterable[array[int]]) -> None:
+        super().__init__()
+        for blocks in all_blocks:
+            self.add(blocks)
+
+    def add(self, blocks: array[int]) -> None:
+        for block in blocks:
+            self[block] = self.get(block, 0) + 1
+
+    def remove(self, blocks: array[int]) -> None:
+        for block in blocks:
+            count = self[block]
+            if count == 1:
+                del self[block]
+            else:
+                self[block] = count - 1
 
 
 class Replica:
@@ -31,9 +58,9 @@ class Replica:
     are computed by then. To routers they show when they are computed, at the first token of the prompt.
     """
 
-    def __init__(self, cache: SteppedCache, engine: Engine | None = None, moments: Moments | None = None) -> None:
+    def __init__(self, cache: SteppedCache) -> None:
         self.cache = cache
-        self.engine = engine
+        self.engine: Engine | None = None
         self.capacity = cache.capacity
         self.requests = 0
         self.prompt_tokens = 0
@@ -43,12 +70,21 @@ class Replica:
         self.most_in_flight = 0
         self.next_moment = inf
         """Before it nothing happens here."""
-        self._moments = moments or Moments()
+        self._moments = Moments()
+        self._memory: BlockMemory | None = None
         self._flights: dict[int, _Flight] = {}
         self._coming: list[tuple[float, int]] = []
         """Requests whose blocks are on their way, by the moment they are here."""
-        self._held: Counter[int] = Counter()
-        self._computing: Counter[int] = Counter()
+        self._held: _Counts | None = None
+        self._computing: _Counts | None = None
+        """Of the requests in flight; only kept from when a policy asks for it."""
+
+    def run_in(self, timing: EngineTiming, block_tokens: int, moments: Moments) -> None:
+        """From now on its requests take time, which is noted in `moments`."""
+        if timing.kv_capacity_tokens is not None:
+            self._memory = BlockMemory(block_tokens)
+        self.engine = Engine(timing, self._memory)
+        self._moments = moments
 
     @property
     def new_tokens(self) -> int:
@@ -64,15 +100,24 @@ class Replica:
 
     @property
     def held_blocks(self) -> int:
-        return len(self._held)
+        return len(self._holding())
 
     def held_with(self, request: BlockRequest) -> int:
-        if not self._held:
+        held = self._holding()
+        if not held:
             return len(request.asked)
-        return len(self._held) + len(request.asked) - sum(map(self._held.__contains__, request.asked))
+        return len(held) + len(request.asked) - sum(map(held.__contains__, request.asked))
+
+    def _holding(self) -> _Counts:
+        if self._held is None:
+            self._held = _Counts(flight.asked for flight in self._flights.values())
+        return self._held
 
     def peek(self, request: BlockRequest) -> int:
         hits = self.cache.peek(request.asked, request.input_tokens, request.at_s)
+        if self.engine is not None and self._computing is None:
+            waiting = [flight for flight in self._flights.values() if not flight.answers]
+            self._computing = _Counts(flight.asked[flight.hits :] for flight in waiting)
         if self._computing:
             computing = self._computing
             hits = sum(1 for _ in takewhile(lambda block: block not in computing, request.asked[:hits]))
@@ -83,10 +128,14 @@ class Replica:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         self.prefill_tokens += new_tokens
-        self._held.update(request.asked)
-        self._computing.update(request.asked[hits:])
         flight = _Flight(request.asked, hits, request.input_tokens, new_tokens, request.output_tokens)
         self._flights[request.number] = flight
+        if self._held is not None:
+            self._held.add(request.asked)
+        if self._computing is not None:
+            self._computing.add(request.asked[hits:])
+        if self._memory is not None:
+            self._memory.expect(request.number, request.asked, request.input_tokens)
         heappush(self._coming, (ready, request.number))
         self.until(request.at_s)
 
@@ -109,12 +158,18 @@ class Replica:
             elif kind == "first token":
                 moments.first_token[number] = moment
                 flight = self._flights[number]
+                flight.answers = True
                 self.prefill_tokens -= flight.new_tokens
-                _remove(self._computing, flight.asked[flight.hits :])
+                if self._computing is not None:
+                    self._computing.remove(flight.asked[flight.hits :])
             else:
                 moments.end[number] = moment
                 self.in_flight -= 1
-                _remove(self._held, self._flights.pop(number).asked)
+                flight = self._flights.pop(number)
+                if self._held is not None:
+                    self._held.remove(flight.asked)
+                if self._memory is not None:
+                    self._memory.forget(number)
 
     def check_integrity(self) -> None:
         """Raise AssertionError with the first broken invariant. Changes nothing."""
@@ -123,11 +178,3 @@ class Replica:
         assert self.in_flight == len(self._flights), "requests in flight that nobody knows"
         assert self.prefill_tokens >= 0, "more was computed than there was to compute"
         assert self.in_flight or not (self._held or self._computing or self.prefill_tokens), "holds blocks for nobody"
-
-
-def _remove(counts: Counter[int], blocks: array[int]) -> None:
-    for block in blocks:
-        if counts[block] == 1:
-            del counts[block]
-        else:
-            counts[block] -= 1

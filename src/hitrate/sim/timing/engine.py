@@ -15,6 +15,7 @@ from math import inf, sqrt
 from typing import Literal, NamedTuple
 
 from hitrate.sim.timing.engine_timing import EngineTiming
+from hitrate.sim.timing.memory import Memory
 
 
 class Event(NamedTuple):
@@ -27,12 +28,12 @@ class Event(NamedTuple):
 class _Request:
     """`context` are the tokens it has or will have in memory when its prompt is computed."""
 
-    __slots__ = ("arrived", "chunk", "context", "ends_at", "left", "number", "replies", "told")
+    __slots__ = ("arrived", "chunk", "context", "ends_at", "left", "number", "prompt", "replies", "told")
 
-    def __init__(self, number: int, arrived: float, context: int, left: int, replies: int) -> None:
+    def __init__(self, number: int, arrived: float, prompt: int, left: int, replies: int) -> None:
         self.number = number
         self.arrived = arrived
-        self.context = context
+        self.prompt = self.context = prompt
         self.left = left
         """Tokens of the prompt still to be computed."""
         self.replies = replies
@@ -46,10 +47,14 @@ class _Request:
 
 
 class Engine:
-    """`arrive` in order of time, `until` for what happened since; both with moments that never fall."""
+    """`arrive` in order of time, `until` for what happened since; both with moments that never fall.
 
-    def __init__(self, timing: EngineTiming) -> None:
+    `memory` says what prompts have in common; left out, nothing. Replies have not, in either case.
+    """
+
+    def __init__(self, timing: EngineTiming, memory: Memory | None = None) -> None:
         self.timing = timing
+        self._memory = memory
         self.next_moment = inf
         """Nothing happens before: no event, and no step is decided."""
         self.busy_s = 0.0
@@ -188,11 +193,18 @@ class Engine:
             del self._running[request.number]
             self._decoding -= 1
             self._context -= tokens
+            freed = self._leave(request, tokens)
             if self.timing.scheduled_ahead:
                 self._leaving += 1
-                self._leaving_tokens += tokens
+                self._leaving_tokens += freed
             else:
-                self._used -= tokens
+                self._used -= freed
+
+    def _leave(self, request: _Request, tokens: int) -> int:
+        """What becomes free of the tokens that it has in memory."""
+        if self._memory is None:
+            return tokens
+        return self._memory.leave(request.number) + tokens - request.prompt
 
     def _is_blocked(self, budget: int | None = None) -> bool:
         """Whether the first in the queue has to wait for a place, for memory or for a step with tokens left for it."""
@@ -202,8 +214,13 @@ class Engine:
         return (
             budget < (1 if timing.chunked_prefill else first.left)
             or len(self._running) + self._leaving >= timing.max_running_requests
-            or (timing.kv_capacity_tokens is not None and self._used + first.context > timing.kv_capacity_tokens)
+            or (timing.kv_capacity_tokens is not None and self._used + self._needs(first) > timing.kv_capacity_tokens)
         )
+
+    def _needs(self, request: _Request) -> int:
+        if self._memory is None:
+            return request.context
+        return self._memory.added(request.number) + request.context - request.prompt
 
     def _decide(self) -> None:
         """What the next step computes; where that is decoding alone, as many steps as are alike."""
@@ -247,7 +264,8 @@ class Engine:
             budget -= request.chunk
             self._running[request.number] = request
             self._prefilling.append(request)
-            self._used += request.context
+            added = request.prompt if self._memory is None else self._memory.enter(request.number)
+            self._used += added + request.context - request.prompt
             if not request.told:
                 request.told = 1
                 self._events.append(Event(self._start, "scheduled", request.number))
@@ -262,7 +280,7 @@ class Engine:
             self.preemptions += 1
             if request.ends_at < 0:
                 self._prefilling.remove(request)
-                self._used -= request.context
+                self._used -= self._leave(request, request.context)
                 request.left = request.context
             else:
                 self._recall(request)
@@ -278,6 +296,6 @@ class Engine:
         request.ends_at = -1
         self._decoding -= 1
         self._context -= request.context
-        self._used -= request.context
+        self._used -= self._leave(request, request.context)
         self._ends = [end for end in self._ends if end[2] is not request]
         heapify(self._ends)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitrate.sim.timing.engine import Engine, Event
+from hitrate.sim.timing.engine_timing import EngineTiming
+from hitrate.sim.timing.memory import BlockMemory
+
+
+def test_what_prompts_have_in_common_is_there_once() -> None:
+    memory = BlockMemory(4)
+    memory.expect(0, [1, 2, 3], 10)  # the last block is half full
+    memory.expect(1, [1, 2, 3], 10)
+    memory.expect(2, [1, 9], 11)  # and 3 tokens that are in no block
+
+    assert [memory.enter(0), memory.enter(1), memory.added(2), memory.enter(2)] == [10, 0, 7, 7]
+    assert [memory.leave(0), memory.leave(2), memory.leave(1)] == [0, 7, 10]
+
+
+trees = st.lists(st.tuples(st.lists(st.sampled_from([1, 2]), max_size=4), st.integers(0, 3)), max_size=8)
+
+
+@given(prompts=trees, order=st.randoms(use_true_random=False))
+def test_all_that_came_is_freed(prompts: list, order) -> None:  # type: ignore[no-untyped-def]
+    """Blocks are steps down a tree, and some tokens follow in none."""
+    memory = BlockMemory(4)
+    numbers = list(range(len(prompts)))
+    for number, (steps, more) in enumerate(prompts):
+        asked = [hash(tuple(steps[: end + 1])) for end in range(len(steps))]
+        memory.expect(number, asked, 4 * len(asked) + more)
+    used = 0
+    for number in numbers:
+        expected = memory.added(number)
+        used += (added := memory.enter(number))
+        assert added == expected
+    distinct = {tuple(steps[: end + 1]) for steps, _ in prompts for end in range(len(steps))}
+    assert used == 4 * len(distinct) + sum(more for _, more in prompts)
+    order.shuffle(numbers)
+    assert used == sum(map(memory.leave, numbers))
+
+
+@pytest.mark.parametrize(("second", "scheduled"), [([1, 2], 0.0), ([3, 4], 2.0)])
+def test_an_engine_lets_in_what_begins_alike(second: list[int], scheduled: float) -> None:
+    """Two prompts of 8 and replies of 2 in 12 tokens: side by side only if they share their blocks."""
+    memory = BlockMemory(4)
+    timing = EngineTiming(step_s=1, prefill_token_s=0, kv_capacity_tokens=12, scheduled_ahead=False)
+    engine = Engine(timing, memory)
+    for number, asked in enumerate(([1, 2], second)):
+        memory.expect(number, asked, 8)
+        engine.arrive(number, 0.0, 8, 8, 2)
+
+    assert Event(scheduled, "scheduled", 1) in engine.until(9)
