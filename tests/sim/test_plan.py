@@ -53,7 +53,7 @@ def test_the_least_memory_near_the_best_hit_rate() -> None:
     found = plan(BY_MEMORY)
 
     assert (found.cost, found.gain, found.front) == ("memory", "hit_rate", (1, 3, 5))
-    assert found.rule == "the cheapest by KV memory of all replicas in tokens with at least 95 % of the best hit rate"
+    assert found.rule == "the least KV memory with at least 95 % of the best hit rate"
     (choice,) = found.choices
     assert choice.row == 3
     assert (choice.cheaper.row, choice.dearer.row, choice.other_policy.row) == (1, 5, 2)

@@ -149,7 +149,7 @@ def reached(row: SimulatedPoint) -> str:
     if row.gpu_seconds_busy is not None and row.gpu_seconds_provisioned:
         parts.append(f"GPUs busy {100 * row.gpu_seconds_busy / row.gpu_seconds_provisioned:.0f} % of the time")
     if row.imbalance is not None:
-        parts.append(f"busiest replica {times(row.imbalance)} times the mean")
+        parts.append(f"the busiest replica computes {times(row.imbalance)} times the mean")
     return ", ".join(parts)
 
 

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from hitrate.core.simulation_results import Plan, SimulatedPoint, SimulateResult
-from hitrate.report.plan_words import fleet, seconds, times
+from hitrate.report.plan_words import gib, seconds, times
 from hitrate.report.series import ticks
 from hitrate.report.svg import NARROW, Drawing, axis_room, grid
 
 MOST_SERIES = 10
 _HEIGHT, _TOP, _LEGEND = 260.0, 26.0, 20.0
 _BAR, _STEP = 18.0, 50.0
+_CHARACTER = 8.4
+"""Width of most of them, in bold; longer names are cut."""
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -248,8 +250,15 @@ def waits(result: SimulateResult) -> list[Bar]:
     for row in rows[:MOST_BARS]:
         p50, p90, p99 = (getattr(row, f"ttft_{name}_s") for name in ("p50", "p90", "p99"))
         text = f"p50 {seconds(p50)}, p90 {seconds(p90)}, p99 {seconds(p99)} s"
-        made.append(Bar(name=fleet(row), value=p50, marks=(p90, p99), text=text, strong=row.plan == "chosen"))
+        made.append(Bar(name=_in_short(row), value=p50, marks=(p90, p99), text=text, strong=row.plan == "chosen"))
     return made
+
+
+def _in_short(row: SimulatedPoint) -> str:
+    """ "8 x 64.00 GiB, session-affinity"."""
+    size = "no limit" if row.capacity_blocks is None else f"{row.capacity_blocks:,} blocks"
+    size = size if row.capacity_gib is None else f"{gib(row.capacity_gib)} GiB"
+    return f"{row.replicas} × {size}" + (f", {row.policy}" if row.replicas > 1 else "")
 
 
 def burdens(result: SimulateResult) -> tuple[str, list[Bar]] | None:
@@ -291,7 +300,8 @@ def bar_plot(bars: Sequence[Bar], width: float, *, line: float | None = None, na
 
     for number, bar in enumerate(bars):
         top = step * number
-        drawing.text(0, top + 14, ("▸ " if bar.strong else "") + bar.name, "strong" if bar.strong else "")
+        shown = _cut(("▸ " if bar.strong else "") + bar.name, width)
+        drawing.text(0, top + 14, shown, "strong" if bar.strong else "")
         drawing.text(
             0 if narrow else width, top + (30 if narrow else 14), bar.text, "muted", "start" if narrow else "end"
         )
@@ -309,6 +319,11 @@ def bar_plot(bars: Sequence[Bar], width: float, *, line: float | None = None, na
         anchor = "end" if x_of(line) > width / 2 else "start"
         drawing.text(x_of(line), bottom + 16, name, "tick", anchor)
     return drawing
+
+
+def _cut(text: str, width: float) -> str:
+    most = int(width / _CHARACTER)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def shape(drawing: Drawing, x: float, y: float, series: int) -> None:
@@ -334,4 +349,4 @@ def _legend(drawing: Drawing, names: Sequence[tuple[int, str]], top: float) -> N
     for place, (series, name) in enumerate(names):
         y = top + _LEGEND * place
         shape(drawing, 8.0, y - 4, series)
-        drawing.text(24, y, name)
+        drawing.text(24, y, _cut(name, drawing.width - 24))

@@ -203,7 +203,9 @@ def _rule(terms: Terms, goal: Goal | None, groups: int) -> str:
         return f"the cheapest by {terms.cost_text} with a time to first token of at most {goal_text(goal)}"
     if terms.cost == "hosted_usd":
         return f"the lowest bill{each}"
-    return f"the cheapest by {terms.cost_text} with at least {100 * NEAR_BEST:g} % of the best hit rate{each}"
+    if terms.cost == "replicas":
+        return f"the best hit rate{each}"
+    return f"the least KV memory with at least {100 * NEAR_BEST:g} % of the best hit rate{each}"
 
 
 def goal_text(goal: Goal) -> str:
@@ -218,7 +220,9 @@ def _why(rows: Sequence[SimulatedPoint], chosen: int, terms: Terms, goal: Goal |
         return f"the cheapest that meets the goal, with {goal.seconds - reached:.3g} s to spare"
     if terms.cost == "hosted_usd":
         return "the lowest bill"
-    return f"the cheapest with {100 * NEAR_BEST:g} % of the best hit rate"
+    if terms.cost == "replicas":
+        return "the best hit rate"
+    return f"the least memory with {100 * NEAR_BEST:g} % of the best hit rate"
 
 
 def collapsed(row: SimulatedPoint) -> bool:
