@@ -64,7 +64,10 @@ class Progress(Line):
 
 
 class ReplayProgress(Line):
-    """Of a replay: requests read, then parts done."""
+    """Of a replay: requests read, then parts done. On a terminal only: nobody waits for it elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=not sys.stderr.isatty())
 
     def read(self, requests: int) -> None:
         self.step(f"{requests:,} requests read")
