@@ -31,8 +31,8 @@ class LruCurve:
         self._definition = definition
         self._block_tokens = block_tokens
         self._skip = first
-        self._weights = array("d", [0.0])
-        """By stack distance, what is served at it."""
+        self._steps = array("d", [0.0, 0.0])
+        """By stack distance, what is served at it less what is at the one before; and one place behind the largest."""
         self._moments = array("q")
         """When each block was last used, 0: never."""
         self._last_uses = LastUses()
@@ -45,22 +45,26 @@ class LruCurve:
 
     def hits(self, capacity: int | None) -> float:
         """What a cache of so many blocks serves, in the definition's unit; None: a cache without a limit."""
-        return sum(self._weights if capacity is None else self._weights[: capacity + 1])
+        return self.points([self.largest if capacity is None else capacity])[0]
 
     def points(self, capacities: Sequence[int]) -> list[float]:
         """`hits` at each of these, in one go."""
-        sums = array("d", accumulate(self._weights))
+        sums = self._sums()
         return [sums[min(capacity, self.largest)] for capacity in capacities]
 
     def smallest(self, share: float) -> int:
         """The least capacity that serves this share of what a cache without a limit does."""
-        sums = array("d", accumulate(self._weights))
+        sums = self._sums()
         return bisect_left(sums, share * sums[-1])
 
     @property
     def largest(self) -> int:
         """The capacity above which nothing more is served."""
-        return len(self._weights) - 1
+        return len(self._steps) - 2
+
+    def _sums(self) -> array[float]:
+        """`hits` at every capacity up to the largest."""
+        return array("d", accumulate(accumulate(self._steps[:-1])))
 
     def _make_room(self, blocks: int) -> None:
         if blocks > len(self._moments):
@@ -88,17 +92,19 @@ class LruCurve:
     def _weigh(self, runs: Sequence[tuple[int, int]], known: int, tokens: int, blocks: int) -> None:
         if not known:
             return
-        weights = self._weights
+        steps = self._steps
         block = self._definition.block(tokens, blocks, self._block_tokens)
         for moment, length in runs:
             first = self._last_uses.count_from(moment)
-            distance = first + length - 1
-            if distance >= len(weights):
-                weights.extend(array("d", [0.0]) * (distance + 1 - len(weights)))
-            for place in range(first, distance + 1):
-                weights[place] += block
+            behind = first + length
+            if behind >= len(steps):
+                steps.extend(array("d", [0.0]) * (behind + 1 - len(steps)))
+            steps[first] += block
+            steps[behind] -= block
         if known == blocks:
-            weights[distance] += self._definition.last(tokens, blocks, self._block_tokens) - block
+            more = self._definition.last(tokens, blocks, self._block_tokens) - block
+            steps[behind - 1] += more
+            steps[behind] -= more
 
     def _use(self, asked: array[int], runs: Sequence[tuple[int, int]]) -> None:
         """From the last block to the first, each at a moment of its own; `runs` are of their last uses before."""
@@ -111,8 +117,11 @@ class LruCurve:
         uses.set(now + 1, self._now + 1)
 
 
-def _runs(moments: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _runs(moments: list[int]) -> Iterator[tuple[int, int]]:
     """The first of moments that fall by one from place to place, and how many there are."""
+    if moments and moments == list(range(moments[0], moments[0] - len(moments), -1)):  # as most prompts do
+        yield moments[0], len(moments)
+        return
     start = 0
     for place in range(1, len(moments) + 1):
         if place == len(moments) or moments[place] != moments[place - 1] - 1:
