@@ -104,6 +104,7 @@ def _price(named: str | None, provider: str | None, prices_from: str | None) -> 
     from hitrate.cli.log_options import given_price, price_book
     from hitrate.core.money import Unpriced
     from hitrate.errors import UsageError
+    from hitrate.targets.prices import provider_of
 
     if named is None:
         if provider or prices_from:
@@ -114,5 +115,7 @@ def _price(named: str | None, provider: str | None, prices_from: str | None) -> 
     book = price_book(None, None, provider, prices_from)
     found = book.quote_ahead(provider or prices_from or "", named)
     if isinstance(found, Unpriced):
-        raise UsageError(f"--price {named}: {found.reason}")
+        seller = provider or prices_from or provider_of(named)
+        unknown = "it is not known who sells this model; say so with --provider, or give IN,CACHED,OUT"
+        raise UsageError(f"--price {named}: {found.reason if seller else unknown}")
     return found.price

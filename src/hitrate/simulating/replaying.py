@@ -143,7 +143,8 @@ def _cache(point: Point, block_tokens: int) -> BlockCache:
         return make_cache(point, block_tokens)
     timing = point.timing
     if timing is not None and point.capacity is not None:
-        timing = replace(timing, kv_capacity_tokens=point.capacity * block_tokens)
+        # The memory is the one asked for, not that of the machine that was measured.
+        timing = replace(timing, kv_capacity_tokens=None)
     policy = point.policy or "round-robin"
     return FleetReplay(
         point.replicas, lambda: make_cache(point, block_tokens), policy, block_tokens, seed=point.seed, timing=timing
