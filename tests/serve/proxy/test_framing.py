@@ -52,6 +52,7 @@ def test_chunks(pieces, taken, body):
         b"3 3\r\nabc\r\n",
         b"1234567890abcdef0\r\n",
         b"0\r\nTrailer: x\n\r\n",
+        b"0\r\n0\r\n\r\n",
         b"1;" + b"x" * 70_000,
     ],
 )

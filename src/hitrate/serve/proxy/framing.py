@@ -29,6 +29,7 @@ _LAST = b"0\r\n\r\n"
 _SPLIT_FROM_BYTES = 1024
 """Fewer are a chunk or two."""
 
+_TRAILER_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n]*\r\n")
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 
 
@@ -136,10 +137,10 @@ class Chunked:
             if line != b"\r\n":
                 raise Malformed("a chunk is longer than it says")
             self._expects = _SIZE
-        elif not line.endswith(b"\r\n"):
-            raise Malformed("a trailer ends without a carriage return")
-        else:
-            self.complete = line == b"\r\n"
+        elif line == b"\r\n":
+            self.complete = True
+        elif _TRAILER_LINE.fullmatch(line) is None:
+            raise Malformed(f"{line[:40]!r} is no trailer")
         return end
 
 
