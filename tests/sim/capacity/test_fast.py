@@ -162,6 +162,13 @@ def test_broken_arrays_are_noticed(column: str, place: int, value: int, said: st
         cache.check_integrity()
 
 
+def test_numbers_below_0_are_refused_before_a_kernel_runs() -> None:
+    chunk = chunks_of([("ab", 1, 0)], 1)[0]
+
+    with pytest.raises(AssertionError, match="numbered from 0"):
+        caches.LeafLru(5).add(chunk._replace(ids=array("q", [0, -9])))
+
+
 def test_what_cannot_be_kept_is_compiled_anew() -> None:
     spaces: dict[str, FunctionType] = {}
     exec("def twice(number): return 2 * number", spaces)  # no file, so no place beside it

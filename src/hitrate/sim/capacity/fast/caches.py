@@ -31,6 +31,7 @@ class _Cache:
     def _arrays(self, chunk: Chunk) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """`starts` and `ids` of the chunk, not copied, and zeros for what is served; room is made for all of it."""
         starts, ids = _view(chunk.starts), _view(chunk.ids)
+        assert ids.min(initial=0) >= 0, "blocks are numbered from 0"  # a kernel would write beside its arrays
         longest = int(np.diff(starts).max(initial=0))
         held = int(self._blocks.sums[HELD])
         nodes = 1 + min(held + len(ids), self._limit + longest)
