@@ -48,19 +48,16 @@ chosen                          4  session-affinity   1,024  64.00     256   35.
 nothing better for less         4  session-affinity   2,048    128     512   36.00  5.00   1.92
 
 1,000 requests, 3,000 blocks, 2,000 of them distinct
-4 replicas of 1,024 blocks (64.00 GiB) each by session-affinity: the cheapest that meets the goal, with 0.5 s
-to spare
-  hit rate 35.00 %, time to first token p50 0.25 s, p90 0.75 s, p99 2 s, $5.00 for the GPUs, $5.00 a million
-prompt tokens, GPUs busy 65 % of the time, the busiest replica computes 1.60 times the mean
+4 replicas of 1,024 blocks (64.00 GiB) each by session-affinity: the cheapest that meets the goal, with 0.5 s to spare
+  hit rate 35.00 %, time to first token p50 0.25 s, p90 0.75 s, p99 2 s, $5.00 for the GPUs, $5.00 a million prompt \
+tokens, GPUs busy 65 % of the time, the busiest replica computes 1.60 times the mean
   beside: one cache without a limit 40.00 %
   session affinity alone gets 35.0 % of the 40.0 % possible
-  next policy at this size, round-robin: -21.00 points, TTFT +2 s
-  next cheaper, 2 replicas of 1,024 blocks (64.00 GiB) each by session-affinity: -5.00 points, TTFT +4 s, -128
+  next policy at this size, round-robin: -21.00 points, TTFT p99 +2 s
+  next cheaper, 2 replicas of 1,024 blocks (64.00 GiB) each by session-affinity: -5.00 points, TTFT p99 +4 s, -128 \
 GiB, -$2.50 for the GPUs
-  next dearer, 4 replicas of 2,048 blocks (128 GiB) each by session-affinity: +1.00 points, TTFT -0.08 s, +256
-GiB
-warning: 4 replicas by session-affinity: the busiest computes 1.60 times the mean, so it is full before the
-others are
+  next dearer, 4 replicas of 2,048 blocks (128 GiB) each by session-affinity: +1.00 points, TTFT p99 -0.08 s, +256 GiB
+warning: 4 replicas by session-affinity: the busiest computes 1.60 times the mean, so it is full before the others are
 counted by tokens: tokens served / input tokens
 
 4 replicas of 1,024 blocks (64.00 GiB) each by session-affinity: vllm-router 0.1.17
@@ -70,8 +67,10 @@ every request has to carry the header x-session-id; options as in https://pypi.o
 """
 
 
-def test_the_table_ends_with_the_plan() -> None:
-    assert written(planned(), "table", width=110).endswith("\n\n" + TABLE)
+def test_the_table_ends_with_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+
+    assert written(planned(), "table").endswith("\n\n" + TABLE)
 
 
 def test_no_row_meets_the_goal() -> None:

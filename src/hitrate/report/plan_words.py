@@ -39,10 +39,12 @@ def memory(row: SimulatedPoint) -> str:
 
 def fleet(row: SimulatedPoint) -> str:
     """Of one line: "8 replicas of 8,000 blocks each by first-blocks"."""
+    limited = row.capacity_blocks is not None
     if row.replicas == 1:
-        size = f"one replica of {memory(row)}"
+        size = f"one replica of {memory(row)}" if limited else "a cache without a limit"
     else:
-        size = f"{count(row.replicas)} replicas of {memory(row)} each by {row.policy}"
+        each = f"of {memory(row)} each" if limited else "without a limit"
+        size = f"{count(row.replicas)} replicas {each} by {row.policy}"
     lifetime = "" if row.ttl_s is None else f", kept {row.ttl_s:,g} s"
     return f"{size}{lifetime}"
 
@@ -163,10 +165,10 @@ def beside(result: SimulateResult, choice: Choice) -> Iterator[str]:
         yield choice.affinity
     if choice.other_policy is not None:
         other = result.rows[choice.other_policy.row]
-        yield f"next policy at this size, {other.policy}: {_more(choice.other_policy, chosen)}"
+        yield f"next policy at this size, {other.policy}: {_more(result, choice.other_policy, chosen)}"
     for name, margin in (("next cheaper", choice.cheaper), ("next dearer", choice.dearer)):
         if margin is not None:
-            yield f"{name}, {fleet(result.rows[margin.row])}: {_more(margin, chosen)}"
+            yield f"{name}, {fleet(result.rows[margin.row])}: {_more(result, margin, chosen)}"
     if choice.no_configuration is not None:
         yield f"no configuration of a router: {choice.no_configuration}"
 
@@ -183,12 +185,13 @@ def _bound(one: Bound) -> str:
     return f"{one.name} {exact_percent(one.hit_rate or 0.0)} %"
 
 
-def _more(margin: Margin, chosen: SimulatedPoint) -> str:
+def _more(result: SimulateResult, margin: Margin, chosen: SimulatedPoint) -> str:
     parts = []
+    goal = None if result.plan is None else result.plan.goal
     if margin.hit_rate_more is not None:
         parts.append(f"{100 * margin.hit_rate_more:+.2f} points")
     if margin.ttft_more_s is not None:
-        parts.append(f"TTFT {margin.ttft_more_s:+.3g} s")
+        parts.append(f"TTFT {'p99' if goal is None else goal.statistic} {margin.ttft_more_s:+.3g} s")
     if margin.memory_more:
         unit = "tokens of cache" if chosen.capacity_gib is None else "GiB"
         parts.append(f"{margin.memory_more:+,.0f} {unit}")

@@ -262,7 +262,8 @@ def _warnings(
     largest = max((row.capacity_tokens or 0 for row in considered), default=0)
     if goal is None and best is not None and largest and _all_limited(considered) and _at_edge(considered, largest):
         yield "the hit rate still grows at the largest size replayed: larger ones may be worth more yet"
-    if considered and all(row.ttft_p99_s is None for row in considered):
+    own = [row for row in considered if row.replicas > 1 or row.provisioned_usd is not None]
+    if own and all(row.ttft_p99_s is None for row in own):
         yield (
             "hit rates say what is not computed again, not how much sooner tokens come, nor how many replicas the load "
             "takes: for these name an engine with --timing"

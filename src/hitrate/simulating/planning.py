@@ -76,7 +76,7 @@ def _bound_points(point: Point, known: dict[Point, Replayed]) -> dict[str, Point
     """By what they are called. Single caches have no queue, so they need no virtual time."""
     point = _cache_of(point)
     single = replace(point, replicas=1, policy=None, timing=None)
-    found = {"one cache without a limit": replace(single, capacity=None)}
+    found = {"one cache without a limit": replace(single, capacity=None, ttl_s=None)}
     if point.capacity is not None:
         found["one cache of the size of all"] = replace(single, capacity=point.capacity * point.replicas)
     if point.replicas > 1:

@@ -10,6 +10,9 @@ from hitrate.report.words import Line
 
 TYPE = CalibrateResult
 
+_GOOD = 0.1
+"""Beyond it a plan would be off by as much."""
+
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -83,6 +86,8 @@ def _lines(result: CalibrateResult) -> Iterator[Line]:
         f"fitted to {count(result.fitted_requests)} requests, {count(result.queued_requests)} of which had to wait for "
         f"others; {count(result.held_out_requests)} held out; {count(result.simulations)} simulations",
     )
+    if warning := doubt(result):
+        yield Line("warning", warning)
     yield from (Line("note", note) for note in result.notes)
 
 
@@ -95,6 +100,17 @@ def _limits(result: CalibrateResult) -> Iterator[str]:
     yield "prompts in chunks" if result.chunked_prefill else "prompts in one step each"
     yield (
         "a step decided while the one before runs" if result.scheduled_ahead else "a step decided after the one before"
+    )
+
+
+def doubt(result: CalibrateResult) -> str | None:
+    """Where what was held out is predicted badly."""
+    named = [error for error in result.errors if error.part == "held out" and error.statistic in ("mean", "p99")]
+    if all(abs(error.error) <= _GOOD for error in named):
+        return None
+    return (
+        f"predictions are off by more than {100 * _GOOD:.0f} %: this engine does not work like the model, its settings "
+        "are others, or there are too few requests; do not plan by it"
     )
 
 
