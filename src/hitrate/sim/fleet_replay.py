@@ -2,9 +2,12 @@
 
 Requests are replayed one after another: then nothing is ever in flight, and only hits are told. With a `timing` they
 arrive when the trace says and overlap: each replica has an engine of its own, policies see what is in flight, and the
-times of all requests are told too. What a cache serves is decided when a request is routed. Where that replica's engine
-takes requests in the order they came this is what it serves when it lets them in; what is only known there is left out:
-blocks that a request in flight keeps from eviction, and those of replies.
+times of all requests are told too.
+
+What a cache serves is decided when a request is routed. As engines let requests in in the order they came, this is what
+it serves when it lets them in, but for what only shows then: blocks that requests in flight keep from eviction, and
+those of replies. Against a block pool that has those too, 8 replicas serve 0.01 points more of Mooncake's conversation
+trace with 5,859 blocks each, and 0.3 with 1,000 and 300; mean times to first token are 0.0, 0.6 and 1.3 % less.
 """
 
 from __future__ import annotations

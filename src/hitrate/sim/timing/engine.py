@@ -148,8 +148,7 @@ class Engine:
         self.busy_s += self._lasts(count)
         if self.timing.scheduled_ahead:
             self._seen = self._start + self._lasts(count - 1) if count > 1 else self._start
-            self._used -= self._leaving_tokens
-            self._leaving = self._leaving_tokens = 0
+            self._let_go()
         else:
             self._seen = end
         self._steps += count
@@ -161,9 +160,13 @@ class Engine:
             self._end_prefill(end)
         self._end_decoding(end)
         if not self._running and not self._waiting:
-            self._used -= self._leaving_tokens
-            self._leaving = self._leaving_tokens = 0
+            self._let_go()
             self.next_moment = inf
+
+    def _let_go(self) -> None:
+        """The scheduler learns of who has left."""
+        self._used -= self._leaving_tokens
+        self._leaving = self._leaving_tokens = 0
 
     def _end_prefill(self, end: float) -> None:
         for request in self._prefilling:
@@ -227,8 +230,7 @@ class Engine:
         self._fill()
         if not self._prefilling and not self._decoding:
             # Nothing runs, so nothing has to be waited for to learn who left and who came.
-            self._used -= self._leaving_tokens
-            self._leaving = self._leaving_tokens = 0
+            self._let_go()
             self._seen = self._start
             self._fill()
         timing, decoding = self.timing, self._decoding
