@@ -128,6 +128,14 @@ def test_a_log_is_cut_into_blocks_and_its_tokens_are_said_to_be_estimates(hitrat
     )
 
 
+def test_a_cluster_that_is_not_there_is_exit_code_3(hitrate, trace):
+    pytest.importorskip("distributed")
+    code, out, err = hitrate("simulate", trace, "--cluster", "tcp://127.0.0.1:1")
+
+    assert (code, out) == (3, "")
+    assert err == "error: no Dask scheduler answers at tcp://127.0.0.1:1: Connection refused\n"
+
+
 def test_standard_input_is_read_as_often_as_needed(trace, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(trace.read_bytes())))
     assert run(["simulate", "-", "--last", "3", "--rules", "leaf-lru", "--json"]) == 0
@@ -146,6 +154,8 @@ def test_standard_input_is_read_as_often_as_needed(trace, capsys, monkeypatch):
         (("--replicas", "4", "--curve"), "--curve is of one cache: leave out --replicas"),
         (("--replicas", "4", "--policy", "nearest"), "routing policy 'nearest' is not known; use one of"),
         (("--kv-dtype", "fp8"), "--kv-dtype says how the cache of --model-config is kept"),
+        (("--workers", "2", "--cluster", "tcp://127.0.0.1:1"), "--cluster has workers of its own: leave out --workers"),
+        (("--workers", "0"), "0 is not in the range 1<=x<=1024"),
         (("--block-size", "100"), "--block-size 100 is no multiple of that"),
         (("--format", "mooncak"), "no trace or log format called 'mooncak'; did you mean 'mooncake'?"),
     ],

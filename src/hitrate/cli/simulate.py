@@ -190,6 +190,8 @@ def simulate(
     from hitrate.simulating import simulate as replayed
     from hitrate.simulating.scale_out import Scale, processors
 
+    if cluster is not None and workers is not None:
+        raise click.UsageError("--cluster has workers of its own: leave out --workers")
     check_writable(html_file)
     wanted = Wanted(
         rules=rules,
