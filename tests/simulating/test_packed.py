@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from made_traces import Chats
 from hitrate.core.trace import Chunk
 from hitrate.errors import HitrateError, InputFileError
 from hitrate.simulating.packed import PackedTrace, packed
+from hitrate.simulating.replaying import replay
+from hitrate.simulating.wanted import Point
 
 
 def test_it_is_read_as_it_was_as_often_as_need_be() -> None:
@@ -97,3 +100,18 @@ def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_more_than_a_chunk_is_in_memory() -> None:
+    points = [Point(rule="vllm", definition="tokens", capacity=200, replicas=2, policy="random")]
+    with packed(Chats(64)) as short:
+        replay(short, points)  # imports what it needs
+    tracemalloc.start()
+    try:
+        with packed(Chats(3_000)) as found:
+            replay(found, points)
+            peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < found.size / 3
