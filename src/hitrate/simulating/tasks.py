@@ -10,6 +10,7 @@ from math import ceil
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hitrate.sim.capacity.curve import LruCurve
 from hitrate.sim.capacity.rules import block_rule
@@ -106,20 +107,20 @@ def share_out(points: Sequence[Point], curve: LruCurve | None, first: int, block
     tasks: list[Task] = []
     if curve is not None or not points:
         tasks.append(Task(places=(), points=(), first=first, seconds=_curve_seconds(blocks), curve=curve))
-    neighbours: list[int] = []
+    room = 0.0  # in the last task, for further points
     for place, point in enumerate(points):
-        shards = _shards(point, blocks, takes, workers)
-        alone = shards > 1 or block_rule(point.rule).whole_trace
-        if neighbours and (alone or _total([*neighbours, place], points, blocks) > most):
-            tasks.append(_task(neighbours, points, first, blocks))
-            neighbours = []
+        needs = _seconds(point, blocks)
+        shards = _shards(point, needs, takes, workers)
         if shards > 1:
-            tasks += _in_shards(place, point, first, blocks, shards)
-        elif alone:
-            tasks.append(_task([place], points, first, blocks))
+            tasks += _in_shards(place, point, first, needs, shards)
+            room = 0.0
+        elif needs <= room and not _whole(point):
+            tasks[-1] = _with(tasks[-1], place, point, needs)
+            room -= needs
         else:
-            neighbours.append(place)
-    return [*tasks, _task(neighbours, points, first, blocks)] if neighbours else tasks
+            tasks.append(Task(places=(place,), points=(point,), first=first, seconds=needs))
+            room = 0.0 if _whole(point) else most - needs
+    return tasks
 
 
 def put_together(tasks: Sequence[Task], answers: Sequence[Answer]) -> tuple[TraceSums, list[Replayed], LruCurve | None]:
@@ -136,29 +137,19 @@ def put_together(tasks: Sequence[Task], answers: Sequence[Answer]) -> tuple[Trac
     return answers[0].sums, [found[place] for place in sorted(found)], curve
 
 
-def _task(places: Sequence[int], points: Sequence[Point], first: int, blocks: int) -> Task:
-    return Task(
-        places=tuple(places),
-        points=tuple(points[place] for place in places),
-        first=first,
-        seconds=_total(places, points, blocks),
-    )
+def _with(task: Task, place: int, point: Point, needs: float) -> Task:
+    return replace(task, places=(*task.places, place), points=(*task.points, point), seconds=task.seconds + needs)
 
 
-def _total(places: Sequence[int], points: Sequence[Point], blocks: int) -> float:
-    return sum(_seconds(points[place], blocks) for place in places)
-
-
-def _shards(point: Point, blocks: int, takes: float, workers: int) -> int:
+def _shards(point: Point, needs: float, takes: float, workers: int) -> int:
     """As many as let all end at about the same time; 1 where it is not worth it."""
-    needs = _seconds(point, blocks)
     if needs < _LEAST_OF_SHARDS_S or not can_be_shared_out(point):
         return 1
     return min(workers, point.replicas, ceil(needs * workers / takes))
 
 
-def _in_shards(place: int, point: Point, first: int, blocks: int, shards: int) -> Iterator[Task]:
-    takes = _seconds(point, blocks) * (_OF_A_SHARD + (1 - _OF_A_SHARD) / shards)
+def _in_shards(place: int, point: Point, first: int, needs: float, shards: int) -> Iterator[Task]:
+    takes = needs * (_OF_A_SHARD + (1 - _OF_A_SHARD) / shards)
     for number in range(shards):
         yield Task(places=(place,), points=(point,), first=first, seconds=takes, shard=Shard(number, shards))
 
@@ -168,8 +159,12 @@ def longest_first(tasks: Sequence[Task]) -> list[int]:
     return sorted(range(len(tasks)), key=lambda number: -tasks[number].seconds)
 
 
+def _whole(point: Point) -> bool:
+    return block_rule(point.rule).whole_trace
+
+
 def _seconds(point: Point, blocks: int) -> float:
-    times = _OF_THE_WHOLE_TRACE if block_rule(point.rule).whole_trace else 1.0
+    times = _OF_THE_WHOLE_TRACE if _whole(point) else 1.0
     if point.replicas > 1:
         times = _OF_A_FLEET + (0 if can_be_shared_out(point) else _OF_A_REPLICA * point.replicas)
     if point.timing is not None:
