@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,6 +82,18 @@ def test_who_replays_which_chunk(kernel: Kernel, forms: list[str], monkeypatch: 
         seen.append(form(cache))
 
     assert seen == forms
+
+
+def test_short_traces_do_not_wait_for_an_import() -> None:
+    replayed = (
+        "import sys; from test_kernel import served; served('vllm', 'auto'); "
+        "print([name for name in ('numba', 'numpy') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", replayed], capture_output=True, text=True, check=True, cwd=Path(__file__).parent
+    )
+
+    assert done.stdout == "[]\n"
 
 
 @pytest.mark.usefixtures("without_the_extra")
