@@ -119,8 +119,9 @@ class Replica:
             waiting = [flight for flight in self._flights.values() if not flight.answers]
             self._computing = _Counts(flight.asked[flight.hits :] for flight in waiting)
         if self._computing:
-            computing = self._computing
-            hits = sum(1 for _ in takewhile(lambda block: block not in computing, request.asked[:hits]))
+            computing, leading = self._computing, request.asked[:hits]
+            if not computing.keys().isdisjoint(leading):
+                hits = sum(1 for _ in takewhile(lambda block: block not in computing, leading))
         return hits * request.block_tokens
 
     def begin(self, request: BlockRequest, hits: int, new_tokens: int, ready: float) -> None:
@@ -136,8 +137,11 @@ class Replica:
             self._computing.add(request.asked[hits:])
         if self._memory is not None:
             self._memory.expect(request.number, request.asked, request.input_tokens)
-        heappush(self._coming, (ready, request.number))
-        self.until(request.at_s)
+        if ready > request.at_s or self._coming:
+            heappush(self._coming, (ready, request.number))
+            self.until(request.at_s)
+        else:
+            self.next_moment = self._arrive(request.number, ready)
 
     def until(self, now: float) -> None:
         engine, coming = self.engine, self._coming
@@ -145,10 +149,16 @@ class Replica:
         while coming and coming[0][0] <= now:
             moment, number = heappop(coming)
             self._note(engine, moment)
-            flight = self._flights[number]
-            engine.arrive(number, moment, flight.input_tokens, flight.new_tokens, flight.output_tokens)
+            self._arrive(number, moment)
         self._note(engine, now)
         self.next_moment = min(engine.next_moment, coming[0][0]) if coming else engine.next_moment
+
+    def _arrive(self, number: int, moment: float) -> float:
+        """The moment before which nothing happens at the engine then."""
+        assert self.engine is not None
+        flight = self._flights[number]
+        self.engine.arrive(number, moment, flight.input_tokens, flight.new_tokens, flight.output_tokens)
+        return self.engine.next_moment
 
     def _note(self, engine: Engine, now: float) -> None:
         moments = self._moments

@@ -52,3 +52,41 @@ def test_an_engine_lets_in_what_begins_alike(second: list[int], scheduled: float
         engine.arrive(number, 0.0, 8, 8, 2)
 
     assert Event(scheduled, "scheduled", 1) in engine.until(9)
+
+
+class _FromTheStart(Engine):
+    """Counts what prompts have in common all the time, not only when memory gets short."""
+
+    def __init__(self, timing: EngineTiming, memory: BlockMemory) -> None:
+        super().__init__(timing, memory)
+        self._shares = True
+
+
+@given(
+    asked=st.lists(st.tuples(st.lists(st.sampled_from([1, 2]), max_size=4), st.integers(0, 20), st.integers(1, 12))),
+    capacity=st.integers(30, 80),
+    scheduled_ahead=st.booleans(),
+)
+def test_it_makes_no_difference_when_sharing_is_first_looked_at(
+    asked: list, capacity: int, scheduled_ahead: bool
+) -> None:
+    timing = EngineTiming(
+        step_s=1,
+        prefill_token_s=0.25,
+        max_running_requests=5,
+        kv_capacity_tokens=capacity,
+        scheduled_ahead=scheduled_ahead,
+    )
+    told = []
+    for engine_of in (Engine, _FromTheStart):
+        memory = BlockMemory(4)
+        engine, events, now = engine_of(timing, memory), [], 0.0
+        for number, (steps, wait, output) in enumerate(asked):
+            now += wait
+            blocks = [hash(tuple(steps[: end + 1])) for end in range(len(steps))]
+            events += engine.until(now)
+            memory.expect(number, blocks, 4 * len(blocks) + 1)
+            engine.arrive(number, now, 4 * len(blocks) + 1, 4 * len(blocks) + 1, output)
+        told.append((events + engine.until(1e9), engine.preemptions))
+
+    assert told[0] == told[1]

@@ -55,6 +55,8 @@ class Engine:
     def __init__(self, timing: EngineTiming, memory: Memory | None = None) -> None:
         self.timing = timing
         self._memory = memory
+        self._shares = False
+        """Whether `_used` counts what prompts have in common once: from when it would be too much without."""
         self.next_moment = inf
         """Nothing happens before: no event, and no step is decided."""
         self.busy_s = 0.0
@@ -143,9 +145,8 @@ class Engine:
 
     def _finish(self) -> None:
         """The steps in hand are over: note who got a first token, who ended, who is let go."""
-        count = self._count
-        end = self._start + self._lasts(count)
-        self.busy_s += self._lasts(count)
+        count, end = self._count, self.next_moment
+        self.busy_s += end - self._start
         if self.timing.scheduled_ahead:
             self._seen = self._start + self._lasts(count - 1) if count > 1 else self._start
             self._let_go()
@@ -205,9 +206,31 @@ class Engine:
 
     def _leave(self, request: _Request, tokens: int) -> int:
         """What becomes free of the tokens that it has in memory."""
-        if self._memory is None:
+        if self._memory is None or not self._shares:
             return tokens
         return self._memory.leave(request.number) + tokens - request.prompt
+
+    def _enter(self, request: _Request, tokens: int) -> int:
+        """What it takes of the memory to have so many tokens there."""
+        if self._memory is None or not self._shares:
+            return tokens
+        return self._memory.enter(request.number) + tokens - request.prompt
+
+    def _is_too_much(self, more: int) -> bool:
+        """Whether so many tokens more do not fit into the memory."""
+        most = self.timing.kv_capacity_tokens
+        if most is None or self._used + more <= most:
+            return False
+        if self._memory is not None and not self._shares:
+            self._shares = True
+            self._used = self._leaving_tokens + sum(
+                self._enter(one, self._holds(one)) for one in self._running.values()
+            )
+        return self._used + more > most
+
+    def _holds(self, request: _Request) -> int:
+        """Tokens that it has, or will have when its prompt is computed."""
+        return request.context + (request.replies - (request.ends_at - self._steps) if request.ends_at >= 0 else 0)
 
     def _is_blocked(self, budget: int | None = None) -> bool:
         """Whether the first in the queue has to wait for a place, for memory or for a step with tokens left for it."""
@@ -217,11 +240,12 @@ class Engine:
         return (
             budget < (1 if timing.chunked_prefill else first.left)
             or len(self._running) + self._leaving >= timing.max_running_requests
-            or (timing.kv_capacity_tokens is not None and self._used + self._needs(first) > timing.kv_capacity_tokens)
+            # Asked again, because the first time may be when it begins to count what prompts have in common.
+            or (self._is_too_much(self._needs(first)) and self._is_too_much(self._needs(first)))
         )
 
     def _needs(self, request: _Request) -> int:
-        if self._memory is None:
+        if self._memory is None or not self._shares:
             return request.context
         return self._memory.added(request.number) + request.context - request.prompt
 
@@ -266,18 +290,16 @@ class Engine:
             budget -= request.chunk
             self._running[request.number] = request
             self._prefilling.append(request)
-            added = request.prompt if self._memory is None else self._memory.enter(request.number)
-            self._used += added + request.context - request.prompt
+            self._used += self._enter(request, request.context)
             if not request.told:
                 request.told = 1
                 self._events.append(Event(self._start, "scheduled", request.number))
 
     def _give_way(self) -> bool:
         """Whether anyone had to go for the tokens of the next step to fit into the memory."""
-        most = self.timing.kv_capacity_tokens
-        if most is None or self._used + self._decoding <= most:
+        if not self._is_too_much(self._decoding):
             return False
-        while self._used + self._decoding > most and len(self._running) > 1:
+        while self._is_too_much(self._decoding) and len(self._running) > 1:
             _, request = self._running.popitem()
             self.preemptions += 1
             if request.ends_at < 0:
@@ -291,10 +313,9 @@ class Engine:
 
     def _recall(self, request: _Request) -> None:
         """Take a decoding request back to where its prompt, and what it has generated, is to be computed."""
-        still = request.ends_at - self._steps
-        request.context += request.replies - still
-        request.left = request.context
-        request.replies = still
+        request.left = self._holds(request)
+        request.replies -= request.left - request.context
+        request.context = request.left
         request.ends_at = -1
         self._decoding -= 1
         self._context -= request.context
