@@ -18,6 +18,7 @@ RESULT = CalibrateResult(
     fitted_requests=20,
     held_out_requests=20,
     queued_requests=3,
+    longest_prompt_tokens=900,
     costs=tuple(
         FittedCost(
             name=name, text=text, seconds=number / 64, low=None, high=None, determined=name != "prefill_context_s"

@@ -29,6 +29,7 @@ def calibrate_run(run: MeasuredRun, settings: Mapping[str, int | bool], share: f
         fitted_requests=found.fitted,
         held_out_requests=len(requests) - found.fitted,
         queued_requests=found.queued,
+        longest_prompt_tokens=max(request.prompt_tokens for request in requests),
         costs=found.costs,
         max_running_requests=limits.max_running_requests,
         max_batched_tokens=limits.max_batched_tokens,

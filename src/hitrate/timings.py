@@ -89,6 +89,7 @@ def _toml(result: CalibrateResult) -> Iterator[str]:
     yield f"fitted = {result.fitted_requests}"
     yield f"held_out = {result.held_out_requests}"
     yield f"queued_in_fit = {result.queued_requests}"
+    yield f"longest_prompt_tokens = {result.longest_prompt_tokens}"
     for part in dict.fromkeys(error.part for error in result.errors):
         yield ""
         yield f'[errors."{part}"]  # predicted by measured, less one'

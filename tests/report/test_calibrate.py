@@ -33,6 +33,7 @@ RESULT = CalibrateResult(
     fitted_requests=20,
     held_out_requests=20,
     queued_requests=3,
+    longest_prompt_tokens=900,
     costs=(
         FittedCost(name="step_s", text="a step", seconds=0.0121, low=0.0117, high=0.0125, determined=True),
         FittedCost(
@@ -75,7 +76,8 @@ held out  ttft    one request  20         –  │          –  3.1
 time to first token of requests it was not fitted to: mean -2.5 %, p99 +5.0 %
 engine: at most 128 requests and 2,048 tokens a step, KV memory of 41,408 tokens, prompts in chunks, a step decided
 while the one before runs
-fitted to 20 requests, 3 of which had to wait for others; 20 held out; 210 simulations
+fitted to 20 requests, 3 of which had to wait for others; 20 held out; 210 simulations; prompts of up to 900 tokens,
+what is predicted of longer ones is an extrapolation
 nothing special
 """
 

@@ -47,6 +47,8 @@ class CalibrateResult(Struct, frozen=True, kw_only=True):
     held_out_requests: int
     queued_requests: int
     """Of the fitted ones, those that had to wait for others, as predicted: what a fit can know of queues."""
+    longest_prompt_tokens: int
+    """That was measured: what is predicted of longer ones is an extrapolation."""
     costs: tuple[FittedCost, ...]
     max_running_requests: int
     max_batched_tokens: int
