@@ -84,8 +84,8 @@ def _lines(result: CalibrateResult) -> Iterator[Line]:
     yield Line(
         "measurement",
         f"fitted to {count(result.fitted_requests)} requests, {count(result.queued_requests)} of which had to wait for "
-        f"others; {count(result.held_out_requests)} held out; {count(result.simulations)} simulations; prompts of up to "
-        f"{count(result.longest_prompt_tokens)} tokens, what is predicted of longer ones is an extrapolation",
+        f"others; {count(result.held_out_requests)} held out; {count(result.simulations)} simulations; prompts of up "
+        f"to {count(result.longest_prompt_tokens)} tokens, what is predicted of longer ones is an extrapolation",
     )
     if warning := doubt(result):
         yield Line("warning", warning)
