@@ -52,6 +52,7 @@ def test_bounds_of_each_choice_are_replays_of_their_own() -> None:
         share = (rates["session-affinity"] or 0) / (rates["one cache without a limit"] or 1)
         assert choice.affinity_share == pytest.approx(share)
         assert choice.affinity.startswith("session affinity alone gets ")
+        assert choice.affinity.endswith(" possible; 43 of 300 requests are of no session and go anywhere")
 
 
 def test_rows_say_what_the_plan_says_of_them() -> None:
