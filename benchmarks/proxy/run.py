@@ -1,6 +1,6 @@
 """What carrying and recording a request costs, beside other proxies in the same run.
 
-    python benchmarks/proxy/run.py [--json] [--check] [--requests 2000] [--memory-requests 100000] [--litellm PYTHON]
+    python benchmarks/proxy/run.py [--json] [--check] [--requests 4000] [--memory-requests 100000] [--litellm PYTHON]
 
 A request has 12 KB and is answered by a stream of 36 chunks. CPU is user and system time of a proxy and its children,
 which depends little on what else the machine does. `--litellm` is the interpreter
@@ -31,6 +31,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 RECORDING, PLAIN, AIOHTTP, LITELLM = "hitrate", "hitrate --no-record", "aiohttp", "LiteLLM"
 BARS = {"cpu_ms": 1.0, "added_p50_ms": 1.0, "memory_mb": 60.0}
 LEAST_TIMES_LITELLM = 10.0
+ROUNDS = 5
 
 
 def tree(pid: int) -> list[int]:
@@ -158,12 +159,7 @@ def measure(arguments: argparse.Namespace) -> list[dict]:
             makers[LITELLM] = lambda at: litellm(at, arguments.litellm)
         proxies = {name: stack.enter_context(make(root)) for name, make in makers.items()}
         paced = {name: stack.enter_context(make(paced_root)) for name, make in makers.items() if name != LITELLM}
-        rows = [{"proxy": "direct", **burst(f"{root}/v1", None, arguments.requests)}]
-        for name, (pid, url) in proxies.items():
-            print(f"measuring {name}", file=sys.stderr)
-            rows.append(
-                {"proxy": name, **burst(url, pid, max(arguments.requests // (50 if name == LITELLM else 1), 20))}
-            )
+        rows = bursts({"direct": (None, f"{root}/v1"), **proxies}, arguments.requests)
         add_first_bytes(rows, [f"{root}/v1", *(url for _, url in proxies.values())], arguments.requests)
         for row in rows:
             if row["proxy"] in paced:
@@ -183,12 +179,29 @@ def measure(arguments: argparse.Namespace) -> list[dict]:
     return rows
 
 
+def bursts(proxies: dict[str, tuple[int | None, str]], requests: int) -> list[dict]:
+    """The medians of some rounds, in each of which every proxy has its turn, so that all see the same machine."""
+    found: dict[str, list[dict]] = {name: [] for name in proxies}
+    for number in range(ROUNDS):
+        print(f"round {number + 1} of {ROUNDS}", file=sys.stderr)
+        for name, (pid, url) in proxies.items():
+            share = max(requests // ROUNDS // (50 if name == LITELLM else 1), 20)
+            if not number:  # the first ones warm everything
+                load(16, share, url)
+            found[name].append(burst(url, pid, share))
+    rows = []
+    for name, rounds in found.items():
+        row = {"proxy": name, "requests_per_s": median(one["requests_per_s"] for one in rounds)}
+        times = [one["cpu_ms"] for one in rounds if "cpu_ms" in one]
+        rows.append({**row, "cpu_ms": median(times), "cpu_ms_rounds": times} if times else row)
+    return rows
+
+
 def burst(url: str, pid: int | None, requests: int) -> dict:
-    load(16, max(requests // 10, 20), url)
-    before = 0.0 if pid is None else cpu_s(pid)
-    (result,) = load(16, requests, url)
     if pid is None:
-        return {"cpu_ms": None, "requests_per_s": result["requests_per_s"]}
+        return load(16, requests, url)[0]
+    before = cpu_s(pid)
+    (result,) = load(16, requests, url)
     settle(pid)
     return {"cpu_ms": (cpu_s(pid) - before) / requests * 1e3, "requests_per_s": result["requests_per_s"]}
 
@@ -246,7 +259,7 @@ def table(rows: list[dict]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--requests", type=int, default=2000)
+    parser.add_argument("--requests", type=int, default=4000)
     parser.add_argument("--memory-requests", type=int, default=0, help="carry so many more before memory is looked at")
     parser.add_argument("--litellm", metavar="PYTHON")
     parser.add_argument("--json", action="store_true")

@@ -50,11 +50,17 @@ def test_it_is_idle_when_nobody_has_looked_for_a_while_and_goes_on_where_it_was(
     assert feed.idle
     read_to_the_end(feed)
     recorded.calls = growing(3)
-    feed.look()
+    asyncio.run(looked_at_until(feed, calls=3))
     assert not feed.idle
-    read_to_the_end(feed)
-    assert feed.update().sums.calls == 3
     feed.close()
+    assert feed.update().sums.calls == 3
+
+
+async def looked_at_until(feed, *, calls):
+    with feed.watching() as changed:
+        while feed.update().sums.calls < calls:
+            await asyncio.wait_for(changed.wait(), 60)
+            changed.clear()
 
 
 def test_a_watcher_keeps_it_awake_however_long():
