@@ -104,6 +104,14 @@ def test_money_and_memory_of_a_fleet_with_its_configuration(hitrate, trace, tmp_
     assert "hit rates say what is not computed again" in out
 
 
+def test_a_store_behind_all_replicas(hitrate, trace):
+    fleet = ("--replicas", 4, "--policy", "round-robin", "--store-gib", "none,unlimited")
+    alone, shared = hitrate("simulate", trace, *fleet, "--json").json["rows"]
+
+    assert (alone["store"], shared["store"]) == (None, "unlimited")
+    assert shared["hit_tokens"] == 39 * 512 > alone["hit_tokens"]
+
+
 def test_rows_alone(hitrate, trace):
     found = hitrate("simulate", trace, "--replicas", 2, "--no-plan", "--json").json
 
@@ -115,6 +123,8 @@ def test_rows_alone(hitrate, trace):
     [
         (("--slo-ttft", "soon"), "expected a time like 2s or 800ms, of the p99 or as p90:2s or mean:1s; got 'soon'"),
         (("--slo-ttft", "p95:2s"), "got 'p95:2s'"),
+        (("--store-gib", "some"), "expected GiB above 0, none or unlimited, with commas between; got 'some'"),
+        (("--store-gib", "none,64"), "--store-gib needs --model-config"),
         (("--slo-ttft", "0s"), "got '0s'"),
         (("--slo-ttft", "2s"), "--slo-ttft is a goal for times: name the engine they are of with --timing"),
         (("--timing", "rtx-pro-6000-llama-3.1"), "did you mean 'rtx-pro-6000-llama-3.1-8b'?"),

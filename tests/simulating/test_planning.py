@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
 import pytest
 from made_traces import Chats
 
+from hitrate.core.kv_memory import kv_memory
 from hitrate.core.money import Price
 from hitrate.core.simulation_results import Choice, Goal, SimulateResult
 from hitrate.core.trace import UNKNOWN, Chunk
@@ -173,6 +175,67 @@ def test_shared_out_over_processes_nothing_changes() -> None:
 
     shared = simulate(Chats(), wanted, Scale(workers=2))
     assert msgspec.json.encode(shared) == msgspec.json.encode(simulate(Chats(), wanted))
+
+
+MEMORY = kv_memory(
+    {"num_hidden_layers": 1, "num_attention_heads": 1, "hidden_size": 1 << 26, "torch_dtype": "bfloat16"}
+)
+"""A quarter of a GiB a token."""
+
+
+def test_behind_a_store_of_all_it_does_not_matter_who_serves() -> None:
+    wanted = Wanted(
+        capacities=(60,), replicas=(4,), policies=("random",), stores_gib=(None, 10.0, math.inf), memory=MEMORY
+    )
+    rows = simulate(Chats(), wanted).rows
+    (most,) = simulate(Chats(), Wanted()).rows
+    (shared,) = simulate(Chats(), Wanted(capacities=(2,))).rows
+
+    assert [(row.store, row.store_blocks, row.store_gib) for row in rows] == [
+        (None, None, None),
+        ("limited", 2, 8.0),
+        ("unlimited", None, None),
+    ]
+    assert rows[2].hit_tokens == most.hit_tokens
+    assert (rows[0].hit_tokens or 0) < (rows[2].hit_tokens or 0)
+    assert max(rows[0].hit_tokens or 0, shared.hit_tokens or 0) <= (rows[1].hit_tokens or 0)
+    assert [row.transferred_tokens is None for row in rows] == [True, False, False]
+
+
+def test_with_and_without_a_store_are_planned_apart() -> None:
+    result = simulate(Chats(), Wanted(replicas=(2, 4), capacities=(60,), stores_gib=(None, math.inf)))
+    assert result.plan is not None
+
+    assert result.plan.rule.endswith(", for each number of replicas and store")
+    assert [(result.rows[one.row].replicas, result.rows[one.row].store) for one in choices(result)] == [
+        (2, None),
+        (2, "unlimited"),
+        (4, None),
+        (4, "unlimited"),
+    ]
+
+
+def test_transfers_from_a_store_take_their_time() -> None:
+    def p50(speed: float | None) -> float:
+        store: dict[str, Any] = {"stores_gib": (math.inf,), "store_bytes_per_s": speed, "memory": MEMORY}
+        (row,) = simulate(Chats(), Wanted(capacities=(60,), timing=TIMING, arrival_rate=0.01, **store)).rows
+        return row.ttft_p50_s or 0.0
+
+    at_once, slowly = p50(None), p50(256 * 1024**2 * 1000)  # a thousand tokens a second
+    assert slowly > at_once
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (Wanted(stores_gib=(8.0,)), "--store-gib needs --model-config"),
+        (Wanted(stores_gib=(math.inf,), store_bytes_per_s=1e9), "--store-gbps needs --model-config"),
+        (Wanted(stores_gib=(math.inf,), rules=("block-lru",)), "a store is replayed with rules of engines"),
+    ],
+)
+def test_what_a_store_needs(wanted: Wanted, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        simulate(Chats(), wanted)
 
 
 def test_a_goal_needs_an_engine() -> None:

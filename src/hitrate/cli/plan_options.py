@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,20 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _GOAL = re.compile(r"(?:(?P<statistic>mean|p50|p90|p99):)?(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m)")
 
 
+def _stores(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[float | None, ...]:
+    words = {"none": None, "unlimited": math.inf}
+    found: list[float | None] = []
+    for part in filter(None, map(str.strip, value.split(","))):
+        try:
+            size = words[part] if part in words else float(part)
+        except ValueError:
+            size = 0.0
+        if size is not None and not size > 0:
+            raise click.BadParameter(f"expected GiB above 0, none or unlimited, with commas between; got {part!r}")
+        found.append(size)
+    return tuple(dict.fromkeys(found)) or (None,)
+
+
 def _goal(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Goal | None:
     from hitrate.core.simulation_results import Goal
 
@@ -30,6 +45,21 @@ def _goal(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
 
 
 plan_options = all_of(
+    click.option(
+        "--store-gib",
+        "stores_gib",
+        callback=_stores,
+        default="none",
+        show_default=True,
+        metavar="LIST",
+        help="A store that all replicas share behind their caches, as none,512,unlimited.",
+    ),
+    click.option(
+        "--store-gbps",
+        type=Finite(min=0, min_open=True),
+        metavar="GB/S",
+        help="How fast a replica gets what the store has; left out, at once.",
+    ),
     click.option(
         "--timing",
         metavar="NAME|FILE",
@@ -70,6 +100,8 @@ plan_options = all_of(
 
 def plan_members(
     *,
+    stores_gib: tuple[float | None, ...],
+    store_gbps: float | None,
     timing: str | None,
     arrival_rate: float,
     goal: Goal | None,
@@ -82,6 +114,8 @@ def plan_members(
 ) -> dict[str, Any]:
     """Members of `Wanted` from the options of that name. UsageError, InputFileError and TargetError as for prices."""
     return {
+        "stores_gib": stores_gib,
+        "store_bytes_per_s": None if store_gbps is None else 1e9 * store_gbps,
         "timing": _timing(timing),
         "timing_name": timing,
         "arrival_rate": arrival_rate,

@@ -62,6 +62,12 @@ class SimulatedPoint(Struct, frozen=True, kw_only=True):
     """None where the trace knows of no sessions."""
     share_of_most: float | None = None
     """Of what a cache without a limit serves; known of the points of a curve."""
+    store: str | None = None
+    """"limited" or "unlimited": of a cache that all replicas share, behind their own; None without one."""
+    store_blocks: int | None = None
+    store_gib: float | None = None
+    transferred_tokens: int | None = None
+    """Of the whole trace, those that came from the store; None without one."""
     hosted_usd: float | None = None
     """What a vendor bills for the whole trace at these hits; None where no price was named, or the rule serves what no
     engine does."""

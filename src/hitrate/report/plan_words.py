@@ -48,7 +48,25 @@ def fleet(row: SimulatedPoint) -> str:
         each = f"of {memory(row)} each" if limited else "without a limit"
         size = f"{count(row.replicas)} replicas {each} by {row.policy}"
     lifetime = "" if row.ttl_s is None else f", kept {row.ttl_s:,g} s"
-    return f"{size}{lifetime}"
+    return f"{size}{lifetime}{behind(row)}"
+
+
+def behind(row: SimulatedPoint) -> str:
+    """The store, if there is one."""
+    return "" if row.store is None else f", with a store {_store_size(row)}"
+
+
+def _store_size(row: SimulatedPoint) -> str:
+    if row.store_blocks is None:
+        return "without a limit"
+    blocks = f"{count(row.store_blocks)} blocks"
+    return f"of {blocks}" if row.store_gib is None else f"of {gib(row.store_gib)} GiB"
+
+
+def store(row: SimulatedPoint) -> str | None:
+    if row.store is None:
+        return None
+    return "no limit" if row.store_blocks is None else _store_size(row).removeprefix("of ")
 
 
 def _mark(row: SimulatedPoint) -> str:
@@ -72,6 +90,8 @@ TIMES = (
     Column(key="queue_p99_s", header="queue\np99 s", show=seconds, drop_order=8),
 )
 
+STORE = Column(key="store", header="store", get=store)
+
 _PLAN = (
     Column(key="plan", header="plan", get=_mark),
     Column(key="replicas", header="replicas", show=count),
@@ -80,6 +100,7 @@ _PLAN = (
     Column(key="capacity_blocks", header="blocks\neach", show=count, unknown=lambda _: "unlimited"),
     Column(key="capacity_gib", header="GiB\neach", show=gib, drop_order=1),
     Column(key="total_gib", header="GiB\nin all", show=gib, get=_total),
+    STORE,
     Column(key="ttl_s", header="lifetime\ns", show="{:,g}".format),
     Column(key="hit_rate", header="hit\nrate %", show=exact_percent),
     Column(key="imbalance", header="busiest\nby mean", show=times, drop_order=2),
@@ -162,6 +183,8 @@ def reached(row: SimulatedPoint) -> str:
         parts.append(f"the vendor bills ${amount(row.hosted_usd)}{saved}")
     if row.gpu_seconds_busy is not None and row.gpu_seconds_provisioned:
         parts.append(f"GPUs busy {100 * row.gpu_seconds_busy / row.gpu_seconds_provisioned:.0f} % of the time")
+    if row.transferred_tokens is not None:
+        parts.append(f"{count(row.transferred_tokens)} tokens came from the store")
     if row.imbalance is not None:
         parts.append(f"the busiest replica computes {times(row.imbalance)} times the mean")
     return ", ".join(parts)
@@ -186,11 +209,10 @@ def beside(result: SimulateResult, choice: Choice) -> Iterator[str]:
 
 
 def _is_fleet(one: Bound, chosen: SimulatedPoint) -> bool:
-    return (one.replicas, one.policy, one.capacity_blocks) == (
-        chosen.replicas,
-        chosen.policy,
-        chosen.capacity_blocks,
-    ) and chosen.replicas > 1
+    """Whether it is the chosen row itself."""
+    if chosen.replicas == 1 or one.replicas != chosen.replicas:
+        return False
+    return one.name == "the fleet" or (one.policy == chosen.policy and chosen.store is None)
 
 
 def _bound(one: Bound) -> str:

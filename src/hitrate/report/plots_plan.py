@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from hitrate.core.simulation_results import Plan, SimulatedPoint, SimulateResult
-from hitrate.report.plan_words import gib, seconds, times
+from hitrate.report.plan_words import behind, gib, seconds, times
 from hitrate.report.series import ticks
 from hitrate.report.svg import NARROW, Drawing, axis_room, grid
 
@@ -76,7 +76,7 @@ def _name(row: SimulatedPoint, rows: Sequence[SimulatedPoint]) -> str:
         parts.append(row.rule_set)
     if len({one.ttl_s for one in rows}) > 1:
         parts.append("no lifetime" if row.ttl_s is None else f"{row.ttl_s:,g} s")
-    return ", ".join(part for part in parts if part)
+    return ", ".join(part for part in parts if part) + behind(row)
 
 
 def _memory(row: SimulatedPoint) -> float | None:
@@ -176,13 +176,7 @@ def over_replicas(result: SimulateResult) -> tuple[str, list[Line]] | None:
     anchor = result.rows[plan.choices[-1].row if plan.choices else plan.front[-1]]
     found: dict[str, dict[int, float]] = {}
     for row in result.rows:
-        same = (row.capacity_blocks, row.rule_set, row.ttl_s, row.definition) == (
-            anchor.capacity_blocks,
-            anchor.rule_set,
-            anchor.ttl_s,
-            anchor.definition,
-        )
-        if same and row.hit_rate is not None:
+        if _alike(row, anchor) and row.hit_rate is not None:
             for policy in _policies(row, result.rows):
                 found.setdefault(policy, {})[row.replicas] = 100 * row.hit_rate
     first = int(any(row.replicas == 1 for row in result.rows))
@@ -193,6 +187,12 @@ def over_replicas(result: SimulateResult) -> tuple[str, list[Line]] | None:
     ]
     size = "no limit" if anchor.capacity_blocks is None else f"{anchor.capacity_blocks:,} blocks"
     return (f"{size} a replica", lines[:MOST_SERIES]) if lines else None
+
+
+def _alike(row: SimulatedPoint, other: SimulatedPoint) -> bool:
+    """In all but replicas and policy."""
+    names = ("capacity_blocks", "rule_set", "ttl_s", "definition", "store", "store_blocks")
+    return all(getattr(row, name) == getattr(other, name) for name in names)
 
 
 def _policies(row: SimulatedPoint, rows: Sequence[SimulatedPoint]) -> list[str]:
@@ -258,7 +258,8 @@ def _in_short(row: SimulatedPoint) -> str:
     """ "8 x 64.00 GiB, session-affinity"."""
     size = "no limit" if row.capacity_blocks is None else f"{row.capacity_blocks:,} blocks"
     size = size if row.capacity_gib is None else f"{gib(row.capacity_gib)} GiB"
-    return f"{row.replicas} × {size}" + (f", {row.policy}" if row.replicas > 1 else "")
+    routed = f", {row.policy}" if row.replicas > 1 else ""
+    return f"{row.replicas} × {size}{routed}" + ("" if row.store is None else ", store")
 
 
 def burdens(result: SimulateResult) -> tuple[str, list[Bar]] | None:
@@ -270,9 +271,7 @@ def burdens(result: SimulateResult) -> tuple[str, list[Bar]] | None:
     rows = [
         row
         for row in result.rows
-        if row.imbalance is not None
-        and (row.replicas, row.capacity_blocks, row.rule_set, row.ttl_s, row.definition)
-        == (anchor.replicas, anchor.capacity_blocks, anchor.rule_set, anchor.ttl_s, anchor.definition)
+        if row.imbalance is not None and row.replicas == anchor.replicas and _alike(row, anchor)
     ]
     bars = [
         Bar(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hitrate.core.simulation_results import SimulatedPoint, SimulateResult
+from hitrate.report.plan_words import behind
 from hitrate.report.svg import Drawing, axis_room, grid
 
 _HEIGHT, _TOP, _LEGEND = 240.0, 26.0, 20.0
@@ -29,7 +30,8 @@ def lines(result: SimulateResult) -> list[Line]:
     for row in result.rows:
         lifetime = "" if row.ttl_s is None else f", {row.ttl_s:g} s"
         routed = "" if row.replicas == 1 else f", {row.replicas} replicas by {row.policy}"
-        found.setdefault(f"{row.rule_set}, {row.definition}{lifetime}{routed}", []).append(row)
+        name = f"{row.rule_set}, {row.definition}{lifetime}{routed}{behind(row)}"
+        found.setdefault(name, []).append(row)
     made: list[Line] = []
     for name, rows in _told_apart(found, result):
         points = sorted(

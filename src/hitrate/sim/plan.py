@@ -70,7 +70,7 @@ def make_plan(rows: Sequence[SimulatedPoint], plannable: Sequence[int], goal: Go
         cost=terms.cost,
         cost_text=terms.cost_text,
         gain=terms.gain,
-        rule=_rule(terms, goal, len(groups)),
+        rule=_rule(terms, goal, [rows[group[0]] for group in groups]),
         goal=goal,
         front=tuple(front),
         choices=tuple(choices),
@@ -125,10 +125,12 @@ def _gain(row: SimulatedPoint, terms: Terms) -> float:
 
 
 def _by_replicas(rows: Sequence[SimulatedPoint], places: Iterable[int]) -> list[list[int]]:
-    groups: dict[int, list[int]] = {}
+    """A store behind the replicas is another kind of fleet: its memory is cheaper, and no part of theirs."""
+    groups: dict[tuple[int, str, int], list[int]] = {}
     for place in places:
-        groups.setdefault(rows[place].replicas, []).append(place)
-    return [groups[replicas] for replicas in sorted(groups)]
+        row = rows[place]
+        groups.setdefault((row.replicas, row.store or "", row.store_blocks or 0), []).append(place)
+    return [groups[kind] for kind in sorted(groups)]
 
 
 def _choice(rows: Sequence[SimulatedPoint], group: Sequence[int], terms: Terms, goal: Goal | None) -> Choice | None:
@@ -180,7 +182,7 @@ def _other_policy(rows: Sequence[SimulatedPoint], group: Iterable[int], chosen: 
     """The best of the same fleet, rule and lifetime that is routed in another way."""
 
     def alike(row: SimulatedPoint) -> tuple[object, ...]:
-        return row.replicas, row.capacity_blocks, row.rule_set, row.ttl_s
+        return row.replicas, row.capacity_blocks, row.rule_set, row.ttl_s, row.store, row.store_blocks
 
     same = [
         place
@@ -197,8 +199,11 @@ def _nearest(rows: Sequence[SimulatedPoint], known: Sequence[int], terms: Terms,
     return Margin(row=place, hit_rate_more=None, cost_more=None, memory_more=None, ttft_more_s=lacks)
 
 
-def _rule(terms: Terms, goal: Goal | None, groups: int) -> str:
-    each = ", for each number of replicas" if groups > 1 else ""
+def _rule(terms: Terms, goal: Goal | None, kinds: Sequence[SimulatedPoint]) -> str:
+    """`kinds` has a row of each group that something is chosen from."""
+    apart = (len({row.replicas for row in kinds}) > 1, len({(row.store, row.store_blocks) for row in kinds}) > 1)
+    names = [name for name, several in zip(("number of replicas", "store"), apart, strict=True) if several]
+    each = f", for each {' and '.join(names)}" if names else ""
     if goal is not None:
         return f"the cheapest by {terms.cost_text} with a time to first token of at most {goal_text(goal)}"
     if terms.cost == "hosted_usd":

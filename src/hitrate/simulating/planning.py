@@ -78,13 +78,13 @@ def _cache_of(point: Point) -> Point:
 def _bound_points(point: Point, sums: TraceSums) -> dict[str, Point]:
     """By what they are called. Single caches have no queue, so they need no virtual time."""
     point = _cache_of(point)
-    single = replace(point, replicas=1, policy=None, timing=None)
+    single = replace(point, replicas=1, policy=None, timing=None, store=None)
     found = {_WITHOUT_LIMIT: replace(single, capacity=None, ttl_s=None)}
     if point.capacity is not None:
         found[_AS_LARGE] = replace(single, capacity=point.capacity * point.replicas)
     if point.replicas > 1:
         policy = _BY_SESSION if sums.without_session < sums.requests else _NEAR_SESSIONS
-        found[policy] = replace(point, policy=policy)
+        found[policy] = replace(point, policy=policy, store=None)
         found[_THE_FLEET] = point
     return found
 

@@ -20,9 +20,9 @@ from hitrate.sim.capacity.by_session import SessionTally
 from hitrate.sim.capacity.chained import Chains
 from hitrate.sim.capacity.curve import LruCurve
 from hitrate.sim.capacity.definitions import DEFINITIONS, Tally
-from hitrate.sim.capacity.interface import BlockCache
+from hitrate.sim.capacity.interface import BlockCache, SteppedCache
 from hitrate.sim.capacity.rules import Setting, block_rule
-from hitrate.sim.fleet_replay import FleetReplay
+from hitrate.sim.fleet_replay import FleetReplay, SharedStore
 from hitrate.sim.timing.moments import FleetTiming
 from hitrate.simulating.wanted import Point
 
@@ -38,6 +38,8 @@ class Replayed(Struct, frozen=True, kw_only=True):
     by_session: SessionSpread | None
     imbalance: float | None = None
     timing: FleetTiming | None = None
+    transferred_tokens: int | None = None
+    """From a store, of the whole trace; None without one."""
     billed: tuple[Billed, ...] = ()
     """By the point's price steps."""
 
@@ -103,6 +105,7 @@ class Running:
         self.rule = block_rule(point.rule)
         self.definition = DEFINITIONS[point.definition]
         self._timeless = point.ttl_s is None
+        self._stored = point.store is not None
         self._cache = cache or _cache(point, block_tokens)
         self.tally = Tally(self.definition, block_tokens, first)
         self.sessions = SessionTally(self.definition, block_tokens, first)
@@ -130,6 +133,7 @@ class Running:
             by_session=self.sessions.spread(),
             imbalance=None if fleet is None or len(fleet.replicas) == 1 else fleet.imbalance,
             timing=None if fleet is None else fleet.timing,
+            transferred_tokens=None if fleet is None or not self._stored else fleet.transferred_tokens,
             billed=() if self.billed is None else self.billed.sums(),
         )
 
@@ -141,16 +145,32 @@ def make_cache(point: Point, block_tokens: int) -> BlockCache:
 
 def _cache(point: Point, block_tokens: int) -> BlockCache:
     """Of one replica, or of all behind their router."""
-    if point.timing is None and (point.replicas == 1 or point.policy is None):
+    single = point.replicas == 1 or point.policy is None
+    if single and point.timing is None and point.store is None:
         return make_cache(point, block_tokens)
     timing = point.timing
     if timing is not None and point.capacity is not None:
         # The memory is the one asked for, not that of the machine that was measured.
         timing = replace(timing, kv_capacity_tokens=None)
-    policy = point.policy or "round-robin"
     return FleetReplay(
-        point.replicas, lambda: make_cache(point, block_tokens), policy, block_tokens, seed=point.seed, timing=timing
+        point.replicas,
+        lambda: make_cache(point, block_tokens),
+        point.policy or "round-robin",
+        block_tokens,
+        seed=point.seed,
+        timing=timing,
+        store=_store(point, block_tokens),
     )
+
+
+def _store(point: Point, block_tokens: int) -> SharedStore | None:
+    """It evicts by the rule of the replicas' own caches."""
+    if point.store is None:
+        return None
+    cache = make_cache(replace(point, capacity=point.store.blocks), block_tokens)
+    if not isinstance(cache, SteppedCache):
+        raise UsageError("a store is replayed with rules of engines: vllm, leaf-lru or fifo")
+    return SharedStore(cache, point.store.transfer_s_per_token)
 
 
 class _Sums:

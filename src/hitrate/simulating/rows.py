@@ -50,10 +50,25 @@ def row(point: Point, replayed: Replayed, sums: TraceSums, facts: Replayable, wa
         never_fit=replayed.never_fit,
         by_session=replayed.by_session,
         imbalance=replayed.imbalance,
+        **_stored(point, replayed, facts, wanted),
         **_hosted(point, replayed, wanted.price),
         **_times(replayed.timing),
         **_provisioned(point, replayed.timing, sums, wanted),
     )
+
+
+def _stored(point: Point, replayed: Replayed, facts: Replayable, wanted: Wanted) -> dict[str, Any]:
+    if point.store is None:
+        return {}
+    blocks = point.store.blocks
+    return {
+        "store": "unlimited" if blocks is None else "limited",
+        "store_blocks": blocks,
+        "store_gib": None
+        if blocks is None or wanted.memory is None
+        else wanted.memory.gib(blocks * facts.block_tokens),
+        "transferred_tokens": replayed.transferred_tokens,
+    }
 
 
 def _hosted(point: Point, replayed: Replayed, price: Price | None) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def can_be_shared_out(point: Point) -> bool:
     """Shares of blocks, which some definitions count, would add up in another order, so in another last digit."""
     whole_numbers = DEFINITIONS[point.definition].unit != "requests"
     unseeing = point.policy is not None and is_unseeing(point.policy)
-    return point.replicas > 1 and point.timing is None and whole_numbers and unseeing
+    return point.replicas > 1 and point.timing is None and point.store is None and whole_numbers and unseeing
 
 
 def replay_shard(trace: Trace, point: Point, first: int, shard: Shard) -> tuple[TraceSums, Share]:

@@ -101,7 +101,15 @@ def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted
         yield from wanted.memory.notes
     if wanted.arrival_rate != 1:
         yield f"requests arrive {wanted.arrival_rate:g} times as fast as in the trace; lifetimes stay as they are"
+    yield from _store_notes(wanted)
     yield from _fleet_notes(asked, wanted)
+
+
+def _store_notes(wanted: Wanted) -> Iterator[str]:
+    if any(gib is not None for gib in wanted.stores_gib):
+        speed = wanted.store_bytes_per_s
+        takes = "in no time" if speed is None else f"at {speed / 1e9:g} GB a second, which times show"
+        yield f"what a store has comes to a replica {takes}; it evicts by the rule of the caches in front of it"
 
 
 def _fleet_notes(asked: Sequence[Point], wanted: Wanted) -> Iterator[str]:

@@ -38,6 +38,15 @@ class Last(Struct, frozen=True):
         return f"last {100 * self.share:g} %" if self.share is not None else f"last {self.requests:,} requests"
 
 
+class Store(Struct, frozen=True):
+    """A cache that all replicas share, behind their own ones: blocks that these do not have come from it."""
+
+    blocks: int | None
+    """None is no limit."""
+    transfer_s_per_token: float = 0.0
+    """What a token takes from it to a replica, in virtual time."""
+
+
 class Wanted(Struct, frozen=True, kw_only=True):
     """What is to be replayed: every rule with every capacity, lifetime, number of replicas and policy, counted by every
     definition."""
@@ -57,6 +66,10 @@ class Wanted(Struct, frozen=True, kw_only=True):
     replicas: tuple[int, ...] = (1,)
     policies: tuple[str, ...] = ()
     """Left out: round robin. One replica needs none."""
+    stores_gib: tuple[float | None, ...] = (None,)
+    """Of a store behind all replicas: None is no store, infinity one without a limit; others need `memory`."""
+    store_bytes_per_s: float | None = None
+    """To one replica; needs `memory`. None: transfers take no time."""
     seed: int = 0
     timing: EngineTiming | None = None
     """Of a replica's engine; None replays requests one after another."""
@@ -84,6 +97,7 @@ class Point(Struct, frozen=True, kw_only=True):
     policy: str | None = None
     seed: int = 0
     timing: EngineTiming | None = None
+    store: Store | None = None
     price_steps: tuple[int, ...] | None = None
     """Sizes that a prompt has to exceed for another price; None where nothing is billed."""
 
@@ -96,6 +110,8 @@ def points(facts: Replayable, wanted: Wanted) -> tuple[Point, ...]:
         raise UsageError("--curve is of one cache: leave out --replicas")
     if wanted.goal is not None and wanted.timing is None:
         raise UsageError("--slo-ttft is a goal for times: name the engine they are of with --timing")
+    if wanted.store_bytes_per_s is not None and wanted.memory is None:
+        raise UsageError("--store-gbps needs --model-config: a model's config.json says how large a token is")
     return tuple(_points(facts, wanted))
 
 
@@ -107,7 +123,7 @@ def _points(facts: Replayable, wanted: Wanted) -> Iterator[Point]:
         rule = block_rule(name)
         _check_rule(rule, facts, ttl_s)
         for definition, capacity in product(_definitions(facts, rule, wanted), capacities):
-            for replicas, policy in _fleets(wanted):
+            for (replicas, policy), store_gib in product(_fleets(wanted), wanted.stores_gib):
                 yield Point(
                     rule=name,
                     definition=definition.name,
@@ -117,6 +133,7 @@ def _points(facts: Replayable, wanted: Wanted) -> Iterator[Point]:
                     policy=policy,
                     seed=wanted.seed,
                     timing=wanted.timing,
+                    store=None if store_gib is None else _store(store_gib, facts.block_tokens, wanted),
                     price_steps=None if wanted.price is None or not rule.leading else price_steps(wanted.price),
                 )
 
@@ -139,6 +156,14 @@ def _check_rule(rule: BlockRule, facts: Replayable, ttl_s: float | None) -> None
             f"rule {rule.name} caches full blocks of one size, which {facts.format} traces do not have; use "
             "leaf-lru, fifo, block-lru, block-lfu or optimal"
         )
+
+
+def _store(gib: float, block_tokens: int, wanted: Wanted) -> Store:
+    memory, speed = wanted.memory, wanted.store_bytes_per_s
+    if gib < math.inf and memory is None:
+        raise UsageError("--store-gib needs --model-config: a model's config.json says how much memory a token takes")
+    blocks = None if memory is None or math.isinf(gib) else memory.blocks(gib, block_tokens)
+    return Store(blocks, memory.bytes_per_token / speed if memory is not None and speed is not None else 0.0)
 
 
 def _blocks(gib: float, block_tokens: int, memory: KvMemory | None) -> int:

@@ -30,6 +30,7 @@ ROWS = (
     Column(key="rule_set", header="rule"),
     Column(key="capacity_blocks", header="capacity\nblocks", show=count, unknown=unlimited),
     Column(key="capacity_gib", header="capacity\nGiB", show=gib, drop_order=4),
+    plan_words.STORE,
     Column(key="ttl_s", header="lifetime\ns", show=seconds),
     Column(key="prompt_tokens", header="prompt\ntokens", show=count, drop_order=9),
     Column(key="hit_tokens", header="hit\ntokens", show=count, drop_order=5),
@@ -44,7 +45,7 @@ ROWS = (
 )
 
 _OF_FLEETS = ("replicas", "policy", "imbalance")
-_OFTEN_UNKNOWN = ("capacity_gib", "ttl_s", "plan", *(column.key for column in (*MONEY, *TIMES)))
+_OFTEN_UNKNOWN = ("capacity_gib", "store", "ttl_s", "plan", *(column.key for column in (*MONEY, *TIMES)))
 
 POINTS = (
     Column(key="capacity_blocks", header="capacity\nblocks", show=count),
