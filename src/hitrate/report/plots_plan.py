@@ -112,8 +112,7 @@ def scatter_plot(found: Scatter, width: float) -> Drawing:
             mark.y, scale[-1]
         ) / scale[-1]
 
-    front = sorted((mark for mark in found.marks if mark.plan), key=lambda mark: (mark.x, mark.y))
-    if len(front) > 1:
+    if len(front := _front(found)) > 1:
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in map(place, front))
         drawing.add("path", d=path, class_="line-0")
     if found.goal is not None:
@@ -128,6 +127,16 @@ def scatter_plot(found: Scatter, width: float) -> Drawing:
             drawing.add("circle", cx=x, cy=y, r=11.0, class_="chosen")
     _legend(drawing, list(enumerate(found.names)), bottom + 56)
     return drawing
+
+
+def _front(found: Scatter) -> list[Mark]:
+    """Of the marks those that no other is left of and better than, from the left."""
+    sign = 1 if found.lower_is_better else -1
+    front: list[Mark] = []
+    for mark in sorted(found.marks, key=lambda mark: (mark.x, sign * mark.y)):
+        if not front or sign * mark.y < sign * front[-1].y:
+            front.append(mark)
+    return front
 
 
 def _horizontal(

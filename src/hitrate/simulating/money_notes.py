@@ -40,7 +40,8 @@ def _of_vendor(price: Price, replayed: Sequence[Replayed]) -> Iterator[str]:
         yield price.note
     billed = next((one.billed for one in replayed if one.billed), ())
     if not billed:
-        yield "no bill: these rules serve what no engine serves"
+        if replayed:
+            yield "no bill: these rules serve what no engine serves"
         return
     found, _ = hosted_usd(billed, price, None)
     if isinstance(found, Unpriced):

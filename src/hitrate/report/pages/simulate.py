@@ -86,7 +86,8 @@ def _tiles(result: SimulateResult) -> Iterator[Tile]:
     if row.provisioned_usd is not None:
         yield Tile(f"${amount(row.provisioned_usd)}", "for the GPUs, over the trace", "price given")
     if row.hosted_usd is not None:
-        yield Tile(f"${amount(row.hosted_usd)}", "a vendor's bill for the trace", "list price")
+        source = "" if result.price is None else f"prices from {result.price.source}"
+        yield Tile(f"${amount(row.hosted_usd)}", "a vendor's bill for the trace", source)
     if choice.affinity_share is not None:
         share = f"{100 * choice.affinity_share:.1f} %"
         yield Tile(share, "of the possible hits by session affinity alone", "replayed")
