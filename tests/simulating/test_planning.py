@@ -71,7 +71,7 @@ def test_without_sessions_their_affinity_is_not_stated() -> None:
 
     assert choice.affinity_share is None
     assert choice.affinity.startswith("what session affinity gets cannot be stated, as the trace names no sessions; a ")
-    assert [bound.name for bound in choice.bounds][2] == "first-blocks"
+    assert [bound.name for bound in choice.bounds][2] == "first-blocks:blocks=64"  # of 16 tokens
 
 
 def test_single_caches_are_planned_only_where_they_cost_something() -> None:

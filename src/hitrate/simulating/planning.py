@@ -25,7 +25,8 @@ _WITHOUT_LIMIT = "one cache without a limit"
 _AS_LARGE = "one cache of the size of all"
 _THE_FLEET = "the fleet"
 _BY_SESSION = "session-affinity"
-_NEAR_SESSIONS = "first-blocks"
+_OPENING_TOKENS = 1024
+"""Of a prompt, that stand for its session where the trace names none: in fewer many sessions begin alike."""
 
 
 def is_planned(points: Sequence[Point], wanted: Wanted) -> bool:
@@ -47,7 +48,8 @@ def planned(
     if plan is None:
         return tuple(rows), None
     known = dict(zip(map(_cache_of, points), replayed, strict=True))
-    bounds = [_bound_points(points[choice.row], sums) for choice in plan.choices]
+    block_tokens = rows[0].block_size
+    bounds = [_bound_points(points[choice.row], sums, block_tokens) for choice in plan.choices]
     new = [point for point in dict.fromkeys(point for one in bounds for point in one.values()) if point not in known]
     known.update(zip(new, more(new) if new else (), strict=True))
     choices = []
@@ -75,7 +77,7 @@ def _cache_of(point: Point) -> Point:
     return replace(point, price_steps=None, policy=None if point.replicas == 1 else point.policy)
 
 
-def _bound_points(point: Point, sums: TraceSums) -> dict[str, Point]:
+def _bound_points(point: Point, sums: TraceSums, block_tokens: int) -> dict[str, Point]:
     """By what they are called. Single caches have no queue, so they need no virtual time."""
     point = _cache_of(point)
     single = replace(point, replicas=1, policy=None, timing=None, store=None)
@@ -83,10 +85,15 @@ def _bound_points(point: Point, sums: TraceSums) -> dict[str, Point]:
     if point.capacity is not None:
         found[_AS_LARGE] = replace(single, capacity=point.capacity * point.replicas)
     if point.replicas > 1:
-        policy = _BY_SESSION if sums.without_session < sums.requests else _NEAR_SESSIONS
+        policy = _BY_SESSION if sums.without_session < sums.requests else _near_sessions(block_tokens)
         found[policy] = replace(point, policy=policy, store=None)
         found[_THE_FLEET] = point
     return found
+
+
+def _near_sessions(block_tokens: int) -> str:
+    blocks = max(1, _OPENING_TOKENS // block_tokens)
+    return "first-blocks" if blocks == 2 else f"first-blocks:blocks={blocks}"
 
 
 def _bound(name: str, point: Point, replayed: Replayed) -> Bound:
@@ -114,13 +121,11 @@ def _affinity(bounds: Mapping[str, Bound], sums: TraceSums) -> tuple[str, float 
         some = f"; {sums.without_session:,} of {sums.requests:,} requests are of no session and go anywhere"
         said = f"session affinity alone gets {_percent(rate)} of the {_percent(most)} possible"
         return said + (some if sums.without_session else ""), rate / most
-    if _NEAR_SESSIONS in bounds:
-        rate = bounds[_NEAR_SESSIONS].hit_rate
-        near = f"; a hash of the first two blocks gets {_percent(rate or 0.0)} of the {_percent(most or 0.0)} possible"
-        return (
-            f"what session affinity gets cannot be stated, as the trace names no sessions{near if most else ''}",
-            None,
-        )
+    near = next((bound for name, bound in bounds.items() if name.startswith("first-blocks")), None)
+    if near is not None:
+        what = f"a hash of the first {_OPENING_TOKENS:,} tokens"
+        gets = f"; {what} gets {_percent(near.hit_rate or 0.0)} of the {_percent(most)} possible" if most else ""
+        return f"what session affinity gets cannot be stated, as the trace names no sessions{gets}", None
     return "", None
 
 
