@@ -82,9 +82,9 @@ def test_longest_match_alone_collapses_onto_one_replica() -> None:
     assert total.hit_tokens == tally.hits
 
 
-# llm-d's benchmark, benchmarking/73-capacity of llm-d-kv-cache at a378f5b: 150 tenants with a prompt of 6,000 tokens each
-# and 5 questions of 1,200, asked in turn as fast as a ladder of rates says, 8 pods with room for 307,328 tokens, which
-# the prompts of all fill to 73 %. The first seven of its 17 stages; replies are as long as its tables tell.
+# llm-d's benchmark, benchmarking/73-capacity of llm-d-kv-cache at a378f5b: 150 tenants with a prompt of 6,000 tokens
+# each and 5 questions of 1,200, asked in turn as fast as a ladder of rates says, 8 pods with room for 307,328 tokens,
+# which the prompts of all fill to 73 %. The first seven of its 17 stages; replies are as long as its tables tell.
 
 TENANTS, QUESTIONS, SHARED, QUESTION, REPLY = 150, 5, 6_000, 1_200, 245
 STAGES = ((15, 50), (3, 20), (10, 20), (15, 20), (20, 38), (22, 34), (25, 30))
