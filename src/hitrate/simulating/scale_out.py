@@ -16,7 +16,7 @@ from hitrate.sim.capacity.curve import LruCurve
 from hitrate.simulating.packed import PackedTrace
 from hitrate.simulating.replaying import Replayed, TraceSums, replay
 from hitrate.simulating.shards import can_be_shared_out
-from hitrate.simulating.tasks import Answer, Doing, Task, Watch, perform, put_together, seconds, share_out
+from hitrate.simulating.tasks import Answer, Doing, Task, Watch, perform, put_together, share_out
 from hitrate.simulating.wanted import Point
 
 _WORTH_PROCESSES_S = 2.0
@@ -75,14 +75,14 @@ class Scale:
         if not isinstance(trace, PackedTrace):
             sums, replayed = replay(trace, points, first, curve)
             return sums, replayed, curve
-        who = self._who(seconds(points, curve, trace.blocks))
-        tasks = share_out(points, curve, first, trace.blocks, who.workers)
-        return put_together(tasks, who.do(trace, tasks))
+        workers = self.workers if self._cluster is None else self._cluster.workers
+        tasks = share_out(points, curve, first, trace.blocks, workers)
+        return put_together(tasks, self._who(tasks).do(trace, tasks))
 
-    def _who(self, takes_s: float) -> Doing:
+    def _who(self, tasks: Sequence[Task]) -> Doing:
         if self._cluster is not None:
             return self._cluster
-        if self.workers > 1 and takes_s > _WORTH_PROCESSES_S:
+        if min(self.workers, len(tasks)) > 1 and sum(task.seconds for task in tasks) > _WORTH_PROCESSES_S:
             # The import costs a tenth of a second, which most replays do not need.
             from hitrate.simulating.processes import Processes
 

@@ -91,18 +91,13 @@ def perform(trace: PackedTrace, task: Task) -> Answer:
     return Answer(sums=sums, replayed=tuple(replayed), curve=task.curve)
 
 
-def seconds(points: Sequence[Point], curve: LruCurve | None, blocks: int) -> float:
-    """That replaying them takes on one processor, roughly."""
-    return sum(_seconds(point, blocks) for point in points) + (0 if curve is None else _curve_seconds(blocks))
-
-
 def share_out(points: Sequence[Point], curve: LruCurve | None, first: int, blocks: int, workers: int) -> list[Task]:
     """Tasks for all of them: neighbours together, as far as they do not take long; a fleet that the others would have
     to wait for in shards, where it can be.
 
     A rule that needs the whole trace in memory is alone, so that no other has to hold it meanwhile.
     """
-    takes = seconds(points, curve, blocks)
+    takes = sum(_seconds(point, blocks) for point in points) + (0 if curve is None else _curve_seconds(blocks))
     most = max(_LEAST_S, takes / (workers * _TASKS_A_WORKER))
     tasks: list[Task] = []
     if curve is not None or not points:
