@@ -15,13 +15,14 @@ from typing import Any, Protocol
 from hitrate.caches.rules import describe
 from hitrate.core.cost import Quote, logged_usd
 from hitrate.core.findings import ExplainReport, RecordSums
+from hitrate.core.growth import GoesOn
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Sketch
 from hitrate.core.records import MOST_LISTED, RecordCount, Records, Skipped
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.evidence import Facts, Seen
-from hitrate.explain.explainer import Explainer, Sources
+from hitrate.explain.explainer import Explainer, Judged, Sources
 from hitrate.explain.oddities.pricing import Pricing
 from hitrate.explain.oddities.reporting import Reporting
 from hitrate.logs.answered import host_of
@@ -42,6 +43,8 @@ class Source(Protocol):
     format: str
     own_price: Price | None
     own_rules: OwnRules
+    goes_on: GoesOn | None
+    """Of the call that was given out last, where it is known."""
 
     def __iter__(self) -> Iterator[Call]: ...
 
@@ -54,7 +57,7 @@ def explain_log(source: Source, quote: Callable[[Call], Any] | None = None) -> E
     with BodyArchive() as archive, _collecting_seldom():
         reader = _Reader(source, archive, quote)
         for call in source:
-            reader.add(call)
+            reader.add(call, getattr(source, "goes_on", None))
         return reader.report()
 
 
@@ -80,6 +83,7 @@ class _Bodies:
     format = "bodies"
     own_price: Price | None = None
     own_rules = OwnRules()
+    goes_on: GoesOn | None = None
 
     def __init__(self, bodies: Iterable[Mapping[str, Any] | bytes | str], dialect: str | None) -> None:
         self._bodies = bodies
@@ -138,14 +142,16 @@ class _Reader:
             )
         )
 
-    def add(self, call: Call) -> None:
+    def add(self, call: Call, goes_on: GoesOn | None) -> None:
         self._newest[len(self._archive)] = call.body
-        try:
-            judged = self._explainer.add(call)
-        except ValueError as error:
-            self._leave_out(call, error)
-            judged = self._explainer.leave_out(call)
-        self._keep(call.body, judged.like)
+        judged = None if goes_on is None else self._gone_on(call, goes_on)
+        if judged is None:
+            try:
+                judged = self._explainer.add(call)
+            except ValueError as error:
+                self._leave_out(call, error)
+                judged = self._explainer.leave_out(call)
+        self._keep(call.body, judged.like, None if goes_on is None or goes_on.call != judged.like else goes_on.front)
         self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
         self._pricing.add(
             judged.seen.index,
@@ -155,16 +161,21 @@ class _Reader:
             logged_usd=logged_usd(call),
         )
 
+    def _gone_on(self, call: Call, goes_on: GoesOn) -> Judged | None:
+        further = self._sketcher.further_parts(goes_on.texts, call.dialect)
+        return None if further is None else self._explainer.go_on(call, goes_on.call, further)
+
     def _leave_out(self, call: Call, error: ValueError) -> None:
         self._left_out += 1
         if len(self._unread) < MOST_LISTED:
             reason = f"the request of call {len(self._archive)} cannot be read: {error}"
             self._unread.append(Skipped(line=call.line, reason=reason, counted=True))
 
-    def _keep(self, body: bytes, like: int | None) -> None:
+    def _keep(self, body: bytes, like: int | None, front: int | None) -> None:
         """In the archive; and at hand as long as the next call of its conversation is likely to come."""
         newest = self._newest
-        self._archive.append(body, like, newest.get(like))  # type: ignore[arg-type]  # None is no key, too
+        known = newest.get(like) if front is None else None  # type: ignore[arg-type]  # None is no key, too
+        self._archive.append(body, like, known, front)
         self._newest_bytes += len(body)
         while self._newest_bytes > _BODY_BYTES and len(newest) > 2:
             self._newest_bytes -= len(newest.pop(next(iter(newest))))

@@ -89,8 +89,9 @@ class Grown(Generic[V]):
                     return array.value, new
         return None
 
-    def find_whole(self, data: bytes) -> tuple[V, bytes] | None:
-        """The same for a text that is an earlier one with further elements in its array, wherever that stands."""
+    def find_whole(self, data: bytes) -> tuple[V, bytes, int] | None:
+        """The same for a text that is an earlier one with further elements in its array, wherever that stands; and the
+        bytes that both begin with, up to the last element they share."""
         self._found = None
         for array in reversed(self._by_beginning.get(data[:_START], ())):
             if (
@@ -100,7 +101,7 @@ class Grown(Generic[V]):
                 and (new := _further(data[array.stop : len(data) - len(array.tail)])) is not None
             ):
                 self._found = array
-                return array.value, new
+                return array.value, new, array.stop
         return None
 
     def keep(self, data: bytes, start: int, end: int, value: V) -> None:

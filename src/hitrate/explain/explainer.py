@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding, SessionWaterfall, Waterfall
 from hitrate.core.model import Call
 from hitrate.core.money import Price
-from hitrate.core.prompt import CanonicalPrompt, Marker, Sketch
+from hitrate.core.prompt import CanonicalPrompt, Marker, Part, Sketch
 from hitrate.explain.account import ODD_CHARACTERS, WHOLE, Account, differs_in_tools, is_suspect, tokens_of
 from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.interface import Cause
@@ -26,13 +26,13 @@ from hitrate.explain.diff import Comparison, compare
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
 from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.grouping import Findings
-from hitrate.explain.labelling import labels_of_loss, labels_without_cause
+from hitrate.explain.labelling import labels_of_loss, labels_of_usual, labels_without_cause
 from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.pairs.pairing import Pairing
 from hitrate.explain.rebuilt import as_far_as_shown, facts_shown, is_shown, may_have_cached, may_say
 from hitrate.explain.rendered import behind, is_near, kept_behind
 from hitrate.explain.repeats import Repeats
-from hitrate.explain.seeing import seen_of
+from hitrate.explain.seeing import seen_going_on, seen_of
 from hitrate.explain.vendor_diagnosis import vendor_says
 from hitrate.explain.waterfall import Paid, Waterfalls, is_lost
 
@@ -144,6 +144,24 @@ class Explainer:
         continues = pair.against is not None and pair.relation in WHOLE
         return Judged(seen, self._prices[seen.index], continues, pair.best)
 
+    def go_on(self, call: Call, before: int, further: Sequence[Part]) -> Judged | None:
+        """`add` for a call that goes on from the call `before` (see `GoesOn`) with these parts, neither of them marked.
+        None for one that has to be looked at, with nothing changed."""
+        was = self._seen[before]
+        facts = self._sources.facts(was)
+        labels = labels_of_usual(was, call.usage, facts)
+        if labels is None or was.conversation in self._seconds:
+            return None
+        seen = seen_going_on(was, call, len(self._seen), further)
+        pair = self._pairing.go_on(was, seen, further)
+        if pair is None:
+            return None
+        price = self._sources.price(call)
+        self._note(seen, price, pair)
+        self._conversations[seen.conversation].append(seen.index)
+        self._waterfalls.count(seen.index, seen.usage, labels, price=price, session=self._session(seen))
+        return Judged(seen, price, True, before)
+
     def _settle_second(self, conversation: int, taken_back: bool = False) -> None:
         """Count in the break in its second call, if that still waits, or settle that call without one."""
         if conversation in self._seconds:
@@ -211,9 +229,9 @@ class Explainer:
     def _markers(self, seen: Seen) -> Sequence[Marker]:
         return self._sources.canonical(self._sources.body(seen.index), seen.dialect).markers
 
-    def _note(self, seen: Seen, price: Price | None) -> None:
+    def _note(self, seen: Seen, price: Price | None, pair: Pair | None = None) -> None:
         self._seen.append(seen)
-        self._pairs.append(None)
+        self._pairs.append(pair)
         self._prices.append(price)
 
     def _without_text(self, call: Call) -> Judged:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hitrate.core.findings import Verdict
 from hitrate.core.model import Usage
-from hitrate.explain.account import Account
+from hitrate.explain.account import ODD_TOKENS, Account
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.evidence import Facts, Relation, Seen
 from hitrate.explain.labels import LABEL_OF, Labelled, label_tokens, served_whole
@@ -46,6 +46,22 @@ def labels_without_cause(
         rounding_tokens=noise_of(facts, relation, reusable),
         minimum_tokens=facts.least_tokens,
     )
+
+
+def labels_of_usual(before: Seen, usage: Usage, facts: Facts) -> Sequence[Labelled] | None:
+    """The labels of a call with the prompt of the call `before` and more behind it, where it was served all of that but
+    for rounding, so that it is certain that nothing was lost. None where that has to be looked at.
+
+    What `is_suspect` and `labels_without_cause` come to, in one."""
+    prompt, cached, reusable = usage.prompt_tokens, usage.cached_tokens, before.usage.prompt_tokens
+    if prompt is None or cached is None or reusable is None or not before.characters or usage.written_tokens:
+        return None
+    missing = min(reusable, prompt) - cached
+    if not 0 <= cached <= prompt or missing >= facts.granularity or (missing > ODD_TOKENS and not cached):
+        return None
+    if before.marks or before.stray_marks or facts.requires_marks or not before.answered:
+        return None
+    return served_whole(prompt, cached, max(0, missing))
 
 
 def _what_became_of_it(seen: Seen, best: Seen | None, facts: Facts) -> Verdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from operator import attrgetter
 
 from hitrate.core.model import Call
@@ -41,6 +42,21 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
         happenings=call.happenings,
         diagnosis=call.diagnosis,
     )
+
+
+def seen_going_on(before: Seen, call: Call, index: int, parts: Sequence[Part]) -> Seen:
+    """The same for a call that goes on from an earlier one (see `GoesOn`), without markers, with these further parts."""
+    seen = copy(before)
+    timing = call.timing
+    seen.index = index
+    seen.line = call.line
+    seen.usage = call.usage
+    seen.at = None if timing is None else timing.at
+    seen.parts += len(parts)
+    for part in parts:
+        seen.blocks += len(part.blocks)
+        seen.characters += part.characters
+    return seen
 
 
 _NO_TEXT = Sketch(())

@@ -46,12 +46,16 @@ class BodyArchive:
         self._chains = bytearray()
         self._at_end = True
 
-    def append(self, body: bytes, like: int | None = None, known: bytes | None = None) -> int:
+    def append(
+        self, body: bytes, like: int | None = None, known: bytes | None = None, front: int | None = None
+    ) -> int:
         """The index of the body. `like` is an earlier one that may begin as this one does, and `known` what it is,
-        where that is at hand."""
-        front = chain = 0
-        if like is not None and known is not None and (chain := self._chains[like]) < _LONGEST_CHAIN:
-            front = shared_front(known, body)
+        where that is at hand; or `front` the bytes that both begin with."""
+        chain = 0
+        if like is None or (chain := self._chains[like]) >= _LONGEST_CHAIN:
+            front = 0
+        elif front is None:
+            front = 0 if known is None else shared_front(known, body)
         ends = self._ends
         end = ends[-1] if ends else 0
         try:

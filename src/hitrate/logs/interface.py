@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Protocol
 
 from msgspec import Struct
 
+from hitrate.core.growth import GoesOn
 from hitrate.core.model import Call, Reading
 from hitrate.core.money import Price
 from hitrate.core.records import Remark, Skipped
@@ -36,7 +37,8 @@ class ContentNotKept(Struct, frozen=True):
     """Calls hold stand-ins for prompts and replies, of their length and kind; comes before the first such call."""
 
 
-Item = Call | Skipped | Remark | Repeated | OwnPrice | OwnRules | ContentNotKept
+Item = Call | GoesOn | Skipped | Remark | Repeated | OwnPrice | OwnRules | ContentNotKept
+"""A `GoesOn` comes right before the call that it is of."""
 
 
 class ReplyReader(Protocol):

@@ -22,7 +22,7 @@ def opened(path: str, given: BinaryIO | None) -> BinaryIO:
         if given is not None:
             plain = io.BufferedReader(cast(Any, given))
         else:
-            plain = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb")  # noqa: SIM115  who reads it closes it
+            plain = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb", HEAD_BYTES)  # noqa: SIM115  who reads it closes it
     except OSError as error:
         raise InputFileError(path, f"cannot be opened ({error.strerror})") from None
     try:
@@ -30,6 +30,8 @@ def opened(path: str, given: BinaryIO | None) -> BinaryIO:
     except OSError as error:  # a folder opens and does not read
         plain.close()
         raise InputFileError(path, f"cannot be read ({error.strerror})") from None
+    if not compressed and given is None and path != STANDARD_INPUT:
+        return cast(BinaryIO, plain)  # large enough a buffer as it is
     opened = _Decompressed(gzip.GzipFile(fileobj=plain)) if compressed else plain
     return cast(BinaryIO, io.BufferedReader(cast(Any, opened), HEAD_BYTES))
 

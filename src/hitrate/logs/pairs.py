@@ -105,7 +105,7 @@ class Exchange:
 
         `problems` are those of the body.
         """
-        if body is not None and not problems and (call := self._plain_call(record, body, line)) is not None:
+        if body is not None and not problems and (call := self.plain_call(record, body, line)) is not None:
             yield call
             return
         at, time_problem = _time(record, pointer, TIME_MEMBERS)
@@ -131,7 +131,7 @@ class Exchange:
         call = _call(record, body or _NO_BODY, response, reading, dialect, at, done, line)
         yield _with_more(call, record, response)
 
-    def _plain_call(self, record: dict[str, Any], body: Body, line: int | None) -> Call | None:
+    def plain_call(self, record: dict[str, Any], body: Body, line: int | None) -> Call | None:
         """The call of a record with no more to it than a time, a request and the counts of a reply: by far the most
         usual. None where there is anything else to be read, or something to be said."""
         response = record.get("response")
@@ -143,13 +143,19 @@ class Exchange:
             self._times.put(names, time_member := _time_member_alone(record, response))
         if not time_member or isinstance(record.get("body"), dict) or isinstance(record.get("request"), dict):
             return None
-        at = None
-        if (told := record.get(time_member)) is not None and (at := unix_time(told)) is None:
-            return None
         usage = response.get("usage")
-        guessed = None if body.dialect is None else wire_named(body.dialect)
         if type(usage) is not dict or not DIAGNOSIS_MEMBERS.isdisjoint(usage):
             return None
+        return self.call_in_form(record.get(time_member), response, record.get("model"), body, line)
+
+    def call_in_form(
+        self, time: Any, response: dict[str, Any], model: Any, body: Body, line: int | None
+    ) -> Call | None:
+        """The same for what such a record holds; `model` is the one it names beside body and response."""
+        at = None
+        if time is not None and (at := unix_time(time)) is None:
+            return None
+        guessed = None if body.dialect is None else wire_named(body.dialect)
         found, reading = self._read_reply(response, RENDERED if guessed == RENDERED else None)
         if reading.fault is not None:
             return None
@@ -157,7 +163,7 @@ class Exchange:
             target="",
             dialect=RENDERED if guessed == RENDERED else found or guessed or "",
             body=body.data,
-            model=_text(body.model) or _text(response.get("model")) or _text(record.get("model")),
+            model=_text(body.model) or _text(response.get("model")) or _text(model),
             usage=reading.usage,
             timing=None if at is None else Timing(at=at, sent_at_s=at),
             reply=reading.reply,
@@ -182,6 +188,11 @@ class Exchange:
 
 
 _NO_BODY = Body((), b"")
+
+
+def time_member_of(record: dict[str, Any]) -> str:
+    """The member that the time of a plain record stands in; "" for none."""
+    return next((name for name in TIME_MEMBERS if name in record), "")
 
 
 def request_in(record: dict[str, Any]) -> tuple[tuple[str, ...] | None, Any]:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hitrate.core.grown import Grown
+from hitrate.core.growth import TextMessage
 from hitrate.core.layout import Layouts
 from hitrate.core.recent import Recent
 from hitrate.logs.lines import DEEPEST, is_too_deep
@@ -48,18 +49,11 @@ _DEEPEST_PIECE = DEEPEST - 8
 """Levels in a piece that are certain to be few enough in the line."""
 
 
-class _TextMessage(msgspec.Struct, forbid_unknown_fields=True):
-    """The most usual message by far."""
-
-    role: str
-    content: str
-
-
 _ESCAPED_LETTERS = (b"\\u006", b"\\u007")
 """With them a member's name can be written that is not seen at a glance."""
 
 _decode = msgspec.json.Decoder().decode
-_decode_text_messages = msgspec.json.Decoder(list[_TextMessage]).decode
+_decode_text_messages = msgspec.json.Decoder(list[TextMessage]).decode
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _ODD = object()
@@ -75,6 +69,30 @@ class _Around(NamedTuple):
     """The wire it is for, as far as that shows outside the messages."""
 
 
+class Origin:
+    """The call that a body was last read of; only for a line of which all but body, time and counts is known by its
+    form."""
+
+    __slots__ = ("call", "form")
+
+    def __init__(self) -> None:
+        self.form: object = None
+        self.call = -1
+
+
+_NO_ORIGIN = Origin()
+
+
+class Growth(NamedTuple):
+    """How a body goes on from an earlier one: with further messages, each a role and a text."""
+
+    origin: Origin
+    """Of the earlier one."""
+    front: int
+    """Bytes that both begin with: all up to the earlier one's last message."""
+    texts: list[TextMessage]
+
+
 class _Known(NamedTuple):
     """A body that is in order."""
 
@@ -83,6 +101,7 @@ class _Known(NamedTuple):
     wires: frozenset[str]
     """The wires that its messages could be for, each by itself."""
     around: _Around
+    origin: Origin
 
     @property
     def dialect(self) -> str | None:
@@ -144,37 +163,49 @@ class Splitter:
                 self._lists[name].learn(body, name, bytes(members[name]))
                 return
 
+    def body(self, data: bytes, origin: Origin) -> tuple[Body, Growth | None] | None:
+        """A body that was cut out of a line; None where that has to be decoded. `origin` is kept with it."""
+        gone_on = self._gone_on(data, origin)
+        if gone_on is not None:
+            known, growth = gone_on
+            return Body((), data, known.around.members.get("model"), known.dialect), growth
+        cut = self._cut(data, origin)
+        return None if cut is None else (Body((), data, cut.around.members.get("model"), cut.dialect), None)
+
     def _body(self, data: bytes, path: tuple[str, ...]) -> tuple[dict[str, Any], Body] | None:
         """The members of a body, without its messages, and what a `Call` needs of it."""
-        known = self._gone_on(data) or self._cut(data)
+        gone_on = self._gone_on(data, _NO_ORIGIN)
+        known = self._cut(data, _NO_ORIGIN) if gone_on is None else gone_on[0]
         if known is None:
             return None
         members = known.around.members
         return members, Body(path, data, members.get("model"), known.dialect)
 
-    def _gone_on(self, data: bytes) -> _Known | None:
+    def _gone_on(self, data: bytes, origin: Origin) -> tuple[_Known, Growth | None] | None:
         """A body that is an earlier one with further messages, or none: by far the most usual."""
         found = self._grown.find_whole(data)
         if found is None:
             return None
-        known, new = found
-        if new != b"[]":
-            wires = _TEXT_WIRES if _are_text_messages(new) else self._wires_of_each(known.name, new)
-            if wires is None:
-                return None
-            if not wires <= known.wires:
-                known = known._replace(wires=known.wires | wires)
-            self._grown.go_on(data, known)
-        return known
+        known, new, front = found
+        if new == b"[]":
+            return known, None
+        texts = _text_messages(new)
+        wires = _TEXT_WIRES if texts else self._wires_of_each(known.name, new)
+        if wires is None:
+            return None
+        growth = Growth(known.origin, front, texts) if texts else None
+        known = _Known(known.name, wires if wires >= known.wires else known.wires | wires, known.around, origin)
+        self._grown.go_on(data, known)
+        return known, growth
 
-    def _cut(self, data: bytes) -> _Known | None:
+    def _cut(self, data: bytes, origin: Origin) -> _Known | None:
         """A body that is laid out as an earlier one."""
         for name, layouts in self._lists.items():
             for start, end in layouts.guess(data):
                 around = self._read_around(data[:start] + _STAND_IN_JSON + data[end:], name)
                 wires = None if around is None else self._wires(name, data, start, end)
                 if around is not None and wires is not None:
-                    known = _Known(name, wires, around)
+                    known = _Known(name, wires, around, origin)
                     if wires:
                         self._grown.keep(data, start, end, known)
                     return known
@@ -238,7 +269,7 @@ class Splitter:
             wires, new = before[0].wires, before[1]
         if new == b"[]":
             return wires
-        found = _TEXT_WIRES if _are_text_messages(new) else self._wires_of_each(name, new)
+        found = _TEXT_WIRES if _text_messages(new) else self._wires_of_each(name, new)
         return None if found is None else wires | found
 
     def _wires_of_each(self, name: str, messages: bytes) -> frozenset[str] | None:
@@ -264,15 +295,16 @@ class Splitter:
 _TEXT_WIRES = frozenset({"openai-chat"})
 
 
-def _are_text_messages(array: bytes) -> bool:
-    """Whether there are messages in a JSON array, each a role and a text and both given once: fast to be read."""
+def _text_messages(array: bytes) -> list[TextMessage] | None:
+    """The messages in a JSON array, each a role and a text and both given once: fast to be read. None where there is
+    anything else, or nothing."""
     if b"\\u00" in array and any(escaped in array for escaped in _ESCAPED_LETTERS):
-        return False
+        return None
     try:
-        messages = len(_decode_text_messages(array))
+        messages = _decode_text_messages(array)
     except _NOT_JSON:
-        return False
-    return 0 < messages == array.count(b'"role"') == array.count(b'"content"')
+        return None
+    return messages if 0 < len(messages) == array.count(b'"role"') == array.count(b'"content"') else None
 
 
 def _wire(name: str, message: Any) -> str | None:

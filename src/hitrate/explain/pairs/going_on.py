@@ -22,9 +22,25 @@ def going_on(known: KnownCalls, seen: Seen, parts: Sequence[Part]) -> Pair | Non
     tip = _tip_in_front(known, seen, parts)
     if tip is None:
         return None
-    prompt = longer(tip.prompt, parts)
+    return _carried_on(known, seen, tip, parts[len(tip.prompt.parts) :])
+
+
+def going_on_from(known: KnownCalls, before: Seen, seen: Seen, further: Sequence[Part]) -> Pair | None:
+    """The same for an answered call of whose prompt is known that it is that of an earlier answered call, of the same
+    session, with `further` parts behind it."""
+    tip = known.tip(before.conversation)
+    if tip is None or known.indexes[tip.call] != before.index or len(tip.prompt.parts) <= tip.prompt.head:
+        return None
+    if any(known.last_with(part.digest) is not None for part in further):
+        return None
+    if known.last_with(tip.prompt.digests[-1]) != tip.call or not known.tree.ends_open(tip.call):
+        return None
+    return _carried_on(known, seen, tip, further)
+
+
+def _carried_on(known: KnownCalls, seen: Seen, tip: Tip, further: Sequence[Part]) -> Pair:
     against, shared = known.indexes[tip.call], known.characters[tip.call]
-    seen.conversation = conversation = known.record_going_on(seen, prompt, tip, sum(prompt.sizes))
+    seen.conversation = conversation = known.record_going_on(seen, longer(tip.prompt, further), tip)
     return Pair(
         relation="append",
         against=against,

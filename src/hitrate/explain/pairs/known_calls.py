@@ -118,12 +118,12 @@ class KnownCalls:
         self._note(seen, prompt, call, relation, against, conversation, characters)
         return conversation
 
-    def record_going_on(self, seen: Seen, prompt: Prompt, tip: Tip, characters: int) -> int:
+    def record_going_on(self, seen: Seen, prompt: Prompt, tip: Tip) -> int:
         """`record` for an answered call that has the newest prompt of a conversation in front, behind which nothing was
         sent yet."""
         conversation = self.conversations[tip.call]
         call = self.tree.extend(tip.call, prompt.digests[len(tip.prompt.digests) :])
-        self._note(seen, prompt, call, "append", tip.call, conversation, characters)
+        self._note(seen, prompt, call, "append", tip.call, conversation, sum(prompt.sizes))
         return conversation
 
     def _note(

@@ -7,14 +7,14 @@ the conversation is the one whose messages make up most of the prompt, wherever 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from hitrate.core.prompt import Sketch
+from hitrate.core.prompt import Part, Sketch
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
 from hitrate.explain.pairs.fan_in import joins, went_apart, whole_in_front
-from hitrate.explain.pairs.going_on import going_on
+from hitrate.explain.pairs.going_on import going_on, going_on_from
 from hitrate.explain.pairs.heads import Heads, heads_alike
 from hitrate.explain.pairs.known_calls import KnownCalls
 from hitrate.explain.pairs.likeness import alike
@@ -106,6 +106,10 @@ class Pairing:
             retry_of=None if found.retry_of is None else known.indexes[found.retry_of],
             denied=None if found.denied is None else known.indexes[found.denied],
         )
+
+    def go_on(self, before: Seen, seen: Seen, further: Sequence[Part]) -> Pair | None:
+        """As `going_on_from`."""
+        return going_on_from(self._known, before, seen, further)
 
     def check_integrity(self) -> None:
         """As `KnownCalls.check_integrity`."""

@@ -49,11 +49,10 @@ def prompt_of(sketch: Sketch, rendered: bool = False) -> Prompt:
     return Prompt(parts, list(map(_digest_of, parts)), list(map(_characters_of, parts)), head, rendered)
 
 
-def longer(was: Prompt, parts: Sequence[Part]) -> Prompt:
-    """The prompt of `parts`, of which those in front are the ones of `was` and reach beyond its head."""
-    new = parts[len(was.parts) :]
-    digests, sizes = map(list, (map(_digest_of, new), map(_characters_of, new)))
-    return Prompt(parts, was.digests + digests, was.sizes + sizes, was.head, was.rendered)
+def longer(was: Prompt, further: Sequence[Part]) -> Prompt:
+    """A prompt that reaches beyond its head, with further parts behind it."""
+    digests, sizes = map(list, (map(_digest_of, further), map(_characters_of, further)))
+    return Prompt((*was.parts, *further), was.digests + digests, was.sizes + sizes, was.head, was.rendered)
 
 
 _digest_of, _characters_of = attrgetter("digest"), attrgetter("characters")

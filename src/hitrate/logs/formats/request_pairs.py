@@ -12,12 +12,15 @@ from typing import Any, BinaryIO
 import msgspec
 
 from hitrate.core import spans
+from hitrate.core.growth import GoesOn
+from hitrate.core.model import Call
 from hitrate.core.recent import Recent
 from hitrate.core.records import Skipped
+from hitrate.logs.forms import Forms
 from hitrate.logs.interface import Item, Repeated, ReplyReader
 from hitrate.logs.lines import decoded, first_objects, raw_lines
-from hitrate.logs.pairs import Exchange, is_exchange, request_in
-from hitrate.logs.split import Splitter
+from hitrate.logs.pairs import Exchange, is_exchange, request_in, time_member_of
+from hitrate.logs.split import Origin, Splitter
 
 _REMEMBERED = 1 << 16
 """Records kept in mind to know a repeated one by; what ships logs twice does so within moments."""
@@ -31,42 +34,97 @@ class RequestPairs:
         return any(is_exchange(value) for value in first_objects(head))
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
-        exchange = Exchange(read_reply)
-        splitter = Splitter()
-        seen: Recent[tuple[str, int], bool] = Recent(_REMEMBERED)
+        lines = _Lines(read_reply)
         for number, offset, data in raw_lines(stream):
             if isinstance(data, Skipped):
                 yield data
-                continue
-            if (found := splitter.split(data)) is not None:
-                record, body = found
-                if _is_repeated(record, data, seen):
-                    yield Repeated()
-                else:
-                    yield from exchange.read_with(record, body, line=number)
-                continue
-            line = decoded(data, number, offset)
-            if isinstance(line, Skipped):
-                yield line
-            elif _is_repeated(line.value, line.data, seen):
-                yield Repeated()
             else:
-                yield from line.remarks
-                raw = _Raw(line.data)
-                yield from exchange.read(line.value, line=number, raw=raw)
-                _learn(splitter, line.value, line.data, raw)
+                yield from lines.in_form(data, number) or lines.read(data, number, offset)
+
+
+class _Lines:
+    """The lines of one log."""
+
+    def __init__(self, read_reply: ReplyReader) -> None:
+        self._exchange = Exchange(read_reply)
+        self._splitter = Splitter()
+        self._forms = Forms()
+        self._seen: Recent[tuple[str, int], bool] = Recent(_REMEMBERED)
+        self._calls = 0
+
+    def in_form(self, data: bytes, number: int) -> tuple[Item, ...]:
+        """What is in a line that is an earlier one with another body; nothing where it has to be looked at."""
+        fitting = self._forms.fit(data)
+        if fitting is None:
+            return ()
+        form, start, end, time, response = fitting
+        identity = _identity(response, data)
+        if identity is not None and self._seen.get(identity):
+            return (Repeated(),)
+        origin = Origin()
+        found = self._splitter.body(data[start:end], origin)
+        if found is None:
+            return ()
+        body, growth = found
+        call = self._exchange.call_in_form(time, response, form.model, body, number)
+        if call is None:
+            return ()
+        if identity is not None:
+            self._seen.put(identity, True)
+        origin.form, origin.call = form, self._calls
+        self._calls += 1
+        if growth is None or growth.origin.form is not form:
+            return (call,)
+        return GoesOn(growth.origin.call, growth.front, growth.texts), call
+
+    def read(self, data: bytes, number: int, offset: int) -> Iterator[Item]:
+        for item in self._read(data, number, offset):
+            self._calls += isinstance(item, Call)
+            yield item
+
+    def _read(self, data: bytes, number: int, offset: int) -> Iterator[Item]:
+        splitter, exchange = self._splitter, self._exchange
+        if (found := splitter.split(data)) is not None:
+            record, body = found
+            if _is_repeated(record, data, self._seen):
+                yield Repeated()
+            elif (call := exchange.plain_call(record, body, number)) is not None:
+                if len(body.path) == 1:
+                    self._forms.learn(
+                        data, body.data, time_member=time_member_of(record), model=record.get("model")
+                    )
+                yield call
+            else:
+                yield from exchange.read_with(record, body, line=number)
+            return
+        line = decoded(data, number, offset)
+        if isinstance(line, Skipped):
+            yield line
+        elif _is_repeated(line.value, line.data, self._seen):
+            yield Repeated()
+        else:
+            yield from line.remarks
+            raw = _Raw(line.data)
+            yield from exchange.read(line.value, line=number, raw=raw)
+            _learn(splitter, line.value, line.data, raw)
 
 
 def _is_repeated(record: Any, data: bytes, seen: Recent[tuple[str, int], bool]) -> bool:
-    """Whether the same line stood there before, to the byte. Only with a response id, which no two answers share."""
-    response = record.get("response") if isinstance(record, dict) else None
-    if not isinstance(response, dict) or not isinstance(response.get("id"), str):
+    """Whether the same line stood there before, to the byte."""
+    identity = _identity(record.get("response") if isinstance(record, dict) else None, data)
+    if identity is None:
         return False
-    key = response["id"], hash(data)
-    if seen.get(key):
+    if seen.get(identity):
         return True
-    seen.put(key, True)
+    seen.put(identity, True)
     return False
+
+
+def _identity(response: Any, data: bytes) -> tuple[str, int] | None:
+    """What the same line to the byte is known by. Only with a response id, which no two answers share."""
+    if not isinstance(response, dict) or not isinstance(response.get("id"), str):
+        return None
+    return response["id"], hash(data)
 
 
 def _learn(splitter: Splitter, record: Any, data: bytes, raw: Callable[[tuple[str, ...]], bytes | None]) -> None:

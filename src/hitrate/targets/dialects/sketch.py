@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from hitrate.core import spans
 from hitrate.core.grown import Grown
+from hitrate.core.growth import TextMessage
 from hitrate.core.layout import Layouts
 from hitrate.core.prompt import CanonicalPrompt, Part, Sketch
 from hitrate.core.recent import Recent
@@ -79,15 +80,8 @@ _raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _NOT_FAST = (msgspec.DecodeError, ValueError, RecursionError)
 
 
-class _Plain(msgspec.Struct, forbid_unknown_fields=True):
-    """The most usual message by far."""
-
-    role: str
-    content: str
-
-
-_plain = msgspec.json.Decoder(_Plain).decode
-_plain_messages = msgspec.json.Decoder(list[_Plain]).decode
+_plain = msgspec.json.Decoder(TextMessage).decode
+_plain_messages = msgspec.json.Decoder(list[TextMessage]).decode
 
 
 class Sketcher:
@@ -102,12 +96,19 @@ class Sketcher:
 
         ValueError, one line, where the wire's own reader cannot read the body; UsageError for an unknown wire.
         """
+        found = self._reader(dialect).sketch(body)
+        return _with_headers(found, headers) if headers else found
+
+    def further_parts(self, messages: Sequence[TextMessage], dialect: str) -> tuple[Part, ...] | None:
+        """The parts that these messages add to a request without cache markers; None where that is not certain."""
+        return self._reader(dialect).parts_of_texts(messages)
+
+    def _reader(self, dialect: str) -> _WireSketcher:
         name = wire_named(dialect)
         reader = self._readers.get(name)
         if reader is None:
             reader = self._readers[name] = _WireSketcher(name, self._remembered)
-        found = reader.sketch(body)
-        return _with_headers(found, headers) if headers else found
+        return reader
 
 
 def sketch_of_body(body: bytes, dialect: str, headers: Mapping[str, str] | None = None) -> Sketch:
@@ -196,7 +197,7 @@ class _WireSketcher:
         found = self._grown.find_whole(body)
         if found is None or found[0].marked is not None:
             return None
-        (sketch, head, _), new = found
+        (sketch, head, _), new, _ = found
         if new == b"[]":
             return sketch
         parts = self._texts(new)
@@ -259,14 +260,16 @@ class _WireSketcher:
 
     def _texts(self, messages: bytes) -> tuple[Part, ...] | None:
         """Messages that are each a role and a text; None where one is more than that."""
-        if self._marks_look_back:
-            return None
         try:
-            texts = _plain_messages(messages)
+            return self.parts_of_texts(_plain_messages(messages))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
+
+    def parts_of_texts(self, messages: Sequence[TextMessage]) -> tuple[Part, ...] | None:
+        if self._marks_look_back or not self._list:
+            return None
         parts = []
-        for one in texts:
+        for one in messages:
             part = self._text(one)
             if part is None:
                 return None
@@ -313,7 +316,7 @@ class _WireSketcher:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
-    def _text(self, plain: _Plain) -> Part | None:
+    def _text(self, plain: TextMessage) -> Part | None:
         """A message that is a role and a text. Its kind is asked of the wire once a role, with another text."""
         role = plain.role
         kind = self._kinds.get(role)
