@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from hitrate.core import usage_plans
 from hitrate.core.cost import Quote
 from hitrate.core.findings import ExplainReport
 from hitrate.core.model import Call
@@ -25,7 +26,6 @@ from hitrate.logs.sniff import open_log
 from hitrate.logs.split import Splitter
 from hitrate.targets.dialects.by_shape import read_reply
 from hitrate.targets.dialects.sketch import Sketcher, sketch_of_body
-from hitrate.targets.dialects.usage_plans import UsagePlans
 
 LONG = "You answer for a shop of garden tools, and you name the shelf where each of them lies. " * 3
 WORDS = st.sampled_from(["hi", 'say "messages": [', "\u00e9\U0001f600", 'a\\b\n{"role": "user"}', "Continue.", LONG])
@@ -140,8 +140,8 @@ def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
         fast = repr(error)  # type: ignore[assignment]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Splitter, "split", lambda self, data: None)
-        patch.setattr(Exchange, "_plain_call", lambda self, record, body, line: None)
-        patch.setattr(UsagePlans, "shape", lambda self, response, named: None)
+        patch.setattr(Exchange, "plain_call", lambda self, record, body, line: None)
+        patch.setattr(usage_plans, "shape_of", lambda response, named: None)
         patch.setattr(
             Sketcher, "sketch", lambda self, body, dialect, headers=None: sketch_of_body(body, dialect, headers)
         )

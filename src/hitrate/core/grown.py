@@ -89,9 +89,8 @@ class Grown(Generic[V]):
                     return array.value, new
         return None
 
-    def find_whole(self, data: bytes) -> tuple[V, bytes, int] | None:
-        """The same for a text that is an earlier one with further elements in its array, wherever that stands; and the
-        bytes that both begin with, up to the last element they share."""
+    def find_whole(self, data: bytes) -> tuple[V, bytes] | None:
+        """The same for a text that is an earlier one with further elements in its array, wherever that stands."""
         self._found = None
         for array in reversed(self._by_beginning.get(data[:_START], ())):
             if (
@@ -101,8 +100,14 @@ class Grown(Generic[V]):
                 and (new := _further(data[array.stop : len(data) - len(array.tail)])) is not None
             ):
                 self._found = array
-                return array.value, new, array.stop
+                return array.value, new
         return None
+
+    def found_front(self) -> int:
+        """The bytes that the text that the last `find_whole` looked for has in common with the one it found, up to the
+        last element of that."""
+        assert self._found is not None
+        return self._found.stop
 
     def keep(self, data: bytes, start: int, end: int, value: V) -> None:
         """An array, which was decoded and is not empty, in place of the one that the last `find` found."""

@@ -46,9 +46,7 @@ class BodyArchive:
         self._chains = bytearray()
         self._at_end = True
 
-    def append(
-        self, body: bytes, like: int | None = None, known: bytes | None = None, front: int | None = None
-    ) -> int:
+    def append(self, body: bytes, like: int | None = None, known: bytes | None = None, front: int | None = None) -> int:
         """The index of the body. `like` is an earlier one that may begin as this one does, and `known` what it is,
         where that is at hand; or `front` the bytes that both begin with."""
         chain = 0

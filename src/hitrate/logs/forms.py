@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from hitrate.core import usage_plans
+from hitrate.core.model import Reading, Usage
+from hitrate.core.usage_plans import Plan, are_counts
+
 _MOST_FORMS = 8
 _MOST_LEARNT = 64
 """Patterns made of one log. One that needs more has another form in each line, and making them takes time."""
@@ -21,7 +25,7 @@ _LONGEST = 4096
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\],]|[^\s{}\[\],"]+', re.DOTALL)
 
-_COUNT = rb"(?:0|[1-9][0-9]{0,14})"
+_COUNT = rb"(0|[1-9][0-9]{0,14})"
 _NUMBER = rb"-?(?:0|[1-9][0-9]{0,18})(?:\.[0-9]{1,20})?"
 _TEXT = rb'"[ !#-\[\]-~]*"'
 """ASCII without a character that is escaped in JSON, so it says what it looks like."""
@@ -40,6 +44,8 @@ class Fitting(NamedTuple):
     end: int
     time: str | int | float | None
     response: dict[str, Any]
+    counts: list[int]
+    """In the response, in order."""
 
 
 class Form:
@@ -48,13 +54,20 @@ class Form:
     def __init__(self, front: bytes, tail: bytes, time_member: str, model: str | None) -> None:
         self.model = model
         """As the record has it, where neither the body nor the response does."""
-        pattern_in_front, _ = _pattern(front, time_member, [])
-        pattern_behind, opening = _pattern(tail, time_member, [""])
-        self._front = re.compile(pattern_in_front).match
-        self._tail = re.compile(pattern_behind).fullmatch
+        self.wire = ""
+        self.dialect: str | None = ""
+        """The wire of its calls, and the one that their bodies look like; known when `learn` was called."""
+        self._plan: Plan | None = None
+        in_front, _ = _pattern(front, time_member, [])
+        behind, opening = _pattern(tail, time_member, [""])
+        front_pattern, tail_pattern = re.compile(in_front), re.compile(behind)
+        self._front, self._tail = front_pattern.match, tail_pattern.fullmatch
         self._opening = opening
-        self._time_in_front, self._time_behind = (b"(?P<time>" in one for one in (pattern_in_front, pattern_behind))
-        self._response_in_front = b"(?P<response>" in pattern_in_front
+        self._time_in_front, self._time_behind = ("time" in one.groupindex for one in (front_pattern, tail_pattern))
+        self._response_in_front = "response" in front_pattern.groupindex
+        response = front_pattern if self._response_in_front else tail_pattern
+        first = response.groupindex["response"]
+        self._counts = slice(first, first + in_front.count(_COUNT) + behind.count(_COUNT))
 
     def fit(self, data: bytes) -> Fitting | None:
         front = self._front(data)
@@ -65,9 +78,27 @@ class Form:
         tail = self._tail(data, end) if end > start else None
         if tail is None:
             return None
-        time = (front if self._time_in_front else tail)["time"] if self._time_in_front or self._time_behind else None
-        response = _decode((front if self._response_in_front else tail)["response"])
-        return Fitting(self, start, end, None if time is None else _decode(time), response)
+        time = None
+        if self._time_in_front:
+            time = _decode(front["time"])
+        elif self._time_behind:
+            time = _decode(tail["time"])
+        values = front if self._response_in_front else tail
+        return Fitting(
+            self, start, end, time, _decode(values["response"]), list(map(int, values.groups()[self._counts]))
+        )
+
+    def usage(self, counts: list[int]) -> Usage | None:
+        """As a reader of replies has it; None where that has to be asked."""
+        return None if self._plan is None or not are_counts(counts) else self._plan.usage(counts)
+
+    def learn(self, fitting: Fitting, reading: Reading, wire: str, dialect: str | None) -> None:
+        """How replies are read, by one whose wire was told by its shape."""
+        shape = usage_plans.shape_of(fitting.response, None)
+        plain = reading.reply is None and reading.raw_usage is fitting.response.get("usage")
+        if self._plan is None and plain and shape is not None and shape.counts == fitting.counts:
+            self._plan = usage_plans.plan_of(shape, fitting.response, wire, reading.usage)
+            self.wire, self.dialect = wire, dialect
 
 
 class Forms:

@@ -18,6 +18,7 @@ from hitrate.core.records import Remark, Skipped
 from hitrate.core.spans import compact
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.logs.answered import ANSWER_MEMBERS, DIAGNOSIS_MEMBERS, answer_headers, diagnosis_of
+from hitrate.logs.forms import Fitting
 from hitrate.logs.interface import ReplyReader
 from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, kind, named
 
@@ -146,30 +147,38 @@ class Exchange:
         usage = response.get("usage")
         if type(usage) is not dict or not DIAGNOSIS_MEMBERS.isdisjoint(usage):
             return None
-        return self.call_in_form(record.get(time_member), response, record.get("model"), body, line)
-
-    def call_in_form(
-        self, time: Any, response: dict[str, Any], model: Any, body: Body, line: int | None
-    ) -> Call | None:
-        """The same for what such a record holds; `model` is the one it names beside body and response."""
         at = None
-        if time is not None and (at := unix_time(time)) is None:
+        if (told := record.get(time_member)) is not None and (at := unix_time(told)) is None:
             return None
-        guessed = None if body.dialect is None else wire_named(body.dialect)
-        found, reading = self._read_reply(response, RENDERED if guessed == RENDERED else None)
+        found, reading = self._read_reply(response, RENDERED if _is_rendered(body) else None)
         if reading.fault is not None:
             return None
-        return Call(
-            target="",
-            dialect=RENDERED if guessed == RENDERED else found or guessed or "",
-            body=body.data,
-            model=_text(body.model) or _text(response.get("model")) or _text(model),
-            usage=reading.usage,
-            timing=None if at is None else Timing(at=at, sent_at_s=at),
-            reply=reading.reply,
-            raw_usage=reading.raw_usage,
-            line=line,
-        )
+        return _plain_call(response, record.get("model"), body, found, reading, at, line)
+
+    def call_in_form(self, fitting: Fitting, body: Body, line: int | None) -> Call | None:
+        """The same for a line that fits the form of such a record."""
+        form, _, _, told, response, counts = fitting
+        at = None
+        if told is not None and (at := unix_time(told)) is None:
+            return None
+        if body.dialect == form.dialect and (usage := form.usage(counts)) is not None:
+            return Call(
+                target="",
+                dialect=form.wire,
+                body=body.data,
+                model=_text(body.model) or _text(response.get("model")) or _text(form.model),
+                usage=usage,
+                timing=None if at is None else Timing(at=at, sent_at_s=at),
+                raw_usage=response["usage"],
+                line=line,
+            )
+        found, reading = self._read_reply(response, RENDERED if _is_rendered(body) else None)
+        if reading.fault is not None:
+            return None
+        call = _plain_call(response, form.model, body, found, reading, at, line)
+        if found is not None and call.dialect == found:
+            form.learn(fitting, reading, found, body.dialect)
+        return call
 
     def _reading(
         self, record: dict[str, Any], response: dict[str, Any] | None, guessed: str | None
@@ -188,6 +197,34 @@ class Exchange:
 
 
 _NO_BODY = Body((), b"")
+
+
+def _plain_call(
+    response: dict[str, Any],
+    model: Any,
+    body: Body,
+    wire: str | None,
+    reading: Reading,
+    at: float | None,
+    line: int | None,
+) -> Call:
+    """`model` is the one that the record names beside body and response."""
+    guessed = None if body.dialect is None else wire_named(body.dialect)
+    return Call(
+        target="",
+        dialect=RENDERED if guessed == RENDERED else wire or guessed or "",
+        body=body.data,
+        model=_text(body.model) or _text(response.get("model")) or _text(model),
+        usage=reading.usage,
+        timing=None if at is None else Timing(at=at, sent_at_s=at),
+        reply=reading.reply,
+        raw_usage=reading.raw_usage,
+        line=line,
+    )
+
+
+def _is_rendered(body: Body) -> bool:
+    return body.dialect is not None and wire_named(body.dialect) == RENDERED
 
 
 def time_member_of(record: dict[str, Any]) -> str:

@@ -186,14 +186,14 @@ class Splitter:
         found = self._grown.find_whole(data)
         if found is None:
             return None
-        known, new, front = found
+        known, new = found
         if new == b"[]":
             return known, None
         texts = _text_messages(new)
         wires = _TEXT_WIRES if texts else self._wires_of_each(known.name, new)
         if wires is None:
             return None
-        growth = Growth(known.origin, front, texts) if texts else None
+        growth = Growth(known.origin, self._grown.found_front(), texts) if texts else None
         known = _Known(known.name, wires if wires >= known.wires else known.wires | wires, known.around, origin)
         self._grown.go_on(data, known)
         return known, growth

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hitrate.core.usage_plans import MOST_TOKENS, UsagePlans
 from hitrate.targets.dialects import by_shape, openai_usage
 from hitrate.targets.dialects.by_shape import read_reply
-from hitrate.targets.dialects.counts import MOST_TOKENS
-from hitrate.targets.dialects.usage_plans import UsagePlans
 
 COUNT = st.sampled_from([0, 1, 64, 100, 164, 2000]) | st.sampled_from(
     [None, -5, 12.0, 0.5, True, "64", "standard", "", MOST_TOKENS + 1, [7]]

@@ -57,7 +57,7 @@ class _Lines:
         fitting = self._forms.fit(data)
         if fitting is None:
             return ()
-        form, start, end, time, response = fitting
+        form, start, end, _, response, _ = fitting
         identity = _identity(response, data)
         if identity is not None and self._seen.get(identity):
             return (Repeated(),)
@@ -66,7 +66,7 @@ class _Lines:
         if found is None:
             return ()
         body, growth = found
-        call = self._exchange.call_in_form(time, response, form.model, body, number)
+        call = self._exchange.call_in_form(fitting, body, number)
         if call is None:
             return ()
         if identity is not None:
@@ -90,9 +90,7 @@ class _Lines:
                 yield Repeated()
             elif (call := exchange.plain_call(record, body, number)) is not None:
                 if len(body.path) == 1:
-                    self._forms.learn(
-                        data, body.data, time_member=time_member_of(record), model=record.get("model")
-                    )
+                    self._forms.learn(data, body.data, time_member=time_member_of(record), model=record.get("model"))
                 yield call
             else:
                 yield from exchange.read_with(record, body, line=number)

@@ -11,7 +11,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from hitrate.core import usage_plans
 from hitrate.core.model import REPEATED_TOTALS, Reading, StreamEvent, Usage
+from hitrate.core.usage_plans import UsagePlans
 from hitrate.targets.dialects import (
     anthropic_usage,
     bedrock_usage,
@@ -22,7 +24,6 @@ from hitrate.targets.dialects import (
     openai_usage,
 )
 from hitrate.targets.dialects.counts import Counts
-from hitrate.targets.dialects.usage_plans import UsagePlans
 from hitrate.targets.dialects.wire_json import error_text, object_of, to_json
 
 UsageReader = Callable[[dict[str, Any]], tuple[Usage, str | None]]
@@ -80,7 +81,7 @@ def read_reply(response: dict[str, Any], named: str | None) -> tuple[str | None,
 
     The format the log names is believed as long as it finds token counts in a reply that holds any.
     """
-    shape = _plans.shape(response, named)
+    shape = usage_plans.shape_of(response, named)
     known = None if shape is None else _plans.read(shape)
     if known is not None:
         return known[0], Reading(reply=None, usage=known[1], raw_usage=_raw_usage(response))

@@ -11,10 +11,9 @@ import math
 from functools import lru_cache
 from typing import Any
 
-Path = tuple[str, ...]
+from hitrate.core.usage_plans import MOST_TOKENS
 
-MOST_TOKENS = 2**31
-"""A count above is none: the longest contexts hold some millions of tokens."""
+Path = tuple[str, ...]
 
 
 class Counts:

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hitrate.core import usage_plans
 from hitrate.core.model import Usage
+from hitrate.core.usage_plans import UsagePlans
 from hitrate.targets.dialects.counts import Counts
-from hitrate.targets.dialects.usage_plans import UsagePlans
 
 _CACHED = (
     ("usage", "prompt_tokens_details", "cached_tokens"),
@@ -75,7 +76,7 @@ def read_usage(reply: dict[str, Any]) -> tuple[Usage, str | None]:
 
     Any of the members may be missing or null; what cannot be known stays None.
     """
-    shape = _plans.shape(reply, None)
+    shape = usage_plans.shape_of(reply, None)
     known = None if shape is None else _plans.read(shape)
     if known is not None:
         return known[1], None

@@ -197,7 +197,7 @@ class _WireSketcher:
         found = self._grown.find_whole(body)
         if found is None or found[0].marked is not None:
             return None
-        (sketch, head, _), new, _ = found
+        (sketch, head, _), new = found
         if new == b"[]":
             return sketch
         parts = self._texts(new)

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from hitrate.core.model import Usage
 from hitrate.core.recent import Recent
-from hitrate.targets.dialects.counts import MOST_TOKENS
+
+MOST_TOKENS = 2**31
+"""A count above is none: the longest contexts hold some millions of tokens."""
 
 _PLANS = 256
 
@@ -49,7 +51,9 @@ class Shape(NamedTuple):
     counts: list[int]
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
+    """How a reply of one shape is read."""
+
     wire: str
     names: tuple[str, ...]
     """Of the fields of `Usage` that are a count each."""
@@ -60,55 +64,64 @@ class _Plan(NamedTuple):
     fixed: dict[str, Any]
     """The other fields: they say where the counts stand."""
 
+    def usage(self, counts: list[int]) -> Usage | None:
+        """None where the figures have to be compared."""
+        figures: dict[str, Any] = dict(zip(self.names, self.places(counts), strict=True))
+        for figure, addends in self.summed:
+            figures[figure] = sum([counts[place] for place in addends])
+        usage = Usage(**figures, **self.fixed)
+        return usage if _is_plain(usage) else None
+
+
+def shape_of(response: Mapping[str, Any], named: str | None) -> Shape | None:
+    """None where the way the reply is read depends on more than the names of its members."""
+    if not _LOOKED_AT.isdisjoint(response):
+        return None
+    key: list[Any] = [named]
+    counts: list[int] = []
+    for name, value in response.items():
+        if name in _HOLDERS:
+            key.append(name)
+            if not _add_shape(value, key, counts):
+                return None
+    return Shape(tuple(key), counts) if are_counts(counts) else None
+
+
+def are_counts(numbers: list[int]) -> bool:
+    return not numbers or 0 <= min(numbers) <= max(numbers) <= MOST_TOKENS
+
+
+def plan_of(shape: Shape, response: Mapping[str, Any], wire: str, usage: Usage) -> Plan | None:
+    """How replies of that shape are read, by one that was read as `usage`; None where that does not show it."""
+    if not _is_plain(usage) or _was_added_up(usage, wire):
+        return None
+    holders = {name: value for name, value in response.items() if name in _HOLDERS}
+    places = {path: place for place, path in enumerate(_count_paths(holders, ""))}
+    if len(places) < len(shape.counts):  # names with dots in them, which look like a path
+        return None
+    figures = {figure: tuple(places[path] for path in source.split(" + ")) for figure, source in usage.sources.items()}
+    single = {figure: found[0] for figure, found in figures.items() if len(found) == 1}
+    summed = tuple((figure, found) for figure, found in figures.items() if len(found) > 1)
+    fixed = {"cached_source": usage.cached_source, "sources": usage.sources}
+    return Plan(wire, tuple(single), _taker(tuple(single.values())), summed, fixed)
+
 
 class UsagePlans:
-    """`shape` of a reply, `read` by it, and `learn` from what had to be read in the usual way."""
+    """`read` a reply of a known shape, and `learn` from what had to be read in the usual way."""
 
     def __init__(self) -> None:
-        self._plans: Recent[tuple[Any, ...], _Plan] = Recent(_PLANS)
-
-    def shape(self, response: Mapping[str, Any], named: str | None) -> Shape | None:
-        """None where the way the reply is read depends on more than the names of its members."""
-        if not _LOOKED_AT.isdisjoint(response):
-            return None
-        key: list[Any] = [named]
-        counts: list[int] = []
-        for name, value in response.items():
-            if name in _HOLDERS:
-                key.append(name)
-                if not _add_shape(value, key, counts):
-                    return None
-        if counts and not 0 <= min(counts) <= max(counts) <= MOST_TOKENS:
-            return None
-        return Shape(tuple(key), counts)
+        self._plans: Recent[tuple[Any, ...], Plan] = Recent(_PLANS)
 
     def read(self, shape: Shape) -> tuple[str, Usage] | None:
         """The wire and the usage of a reply; None where no plan is known, or its figures have to be compared."""
         plan = self._plans.get(shape.key)
-        if plan is None:
-            return None
-        wire, names, places, summed, fixed = plan
-        counts = shape.counts
-        figures: dict[str, Any] = dict(zip(names, places(counts), strict=True))
-        for figure, addends in summed:
-            figures[figure] = sum([counts[place] for place in addends])
-        usage = Usage(**figures, **fixed)
-        return (wire, usage) if _is_plain(usage) else None
+        usage = None if plan is None else plan.usage(shape.counts)
+        return None if plan is None or usage is None else (plan.wire, usage)
 
     def learn(self, shape: Shape, response: Mapping[str, Any], wire: str, usage: Usage) -> None:
-        if not _is_plain(usage) or _was_added_up(usage, wire):
-            return
-        holders = {name: value for name, value in response.items() if name in _HOLDERS}
-        places = {path: place for place, path in enumerate(_count_paths(holders, ""))}
-        if len(places) < len(shape.counts):  # names with dots in them, which look like a path
-            return
-        figures = {
-            figure: tuple(places[path] for path in source.split(" + ")) for figure, source in usage.sources.items()
-        }
-        single = {figure: found[0] for figure, found in figures.items() if len(found) == 1}
-        summed = tuple((figure, found) for figure, found in figures.items() if len(found) > 1)
-        fixed = {"cached_source": usage.cached_source, "sources": usage.sources}
-        self._plans.put(shape.key, _Plan(wire, tuple(single), _taker(tuple(single.values())), summed, fixed))
+        plan = plan_of(shape, response, wire, usage)
+        if plan is not None:
+            self._plans.put(shape.key, plan)
 
 
 def _taker(places: tuple[int, ...]) -> Callable[[list[int]], tuple[int, ...]]:
