@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from hitrate.caches.rules import describe
 from hitrate.core.cost import Quote, logged_usd
 from hitrate.core.findings import ExplainReport, RecordSums
-from hitrate.core.growth import GoesOn
+from hitrate.core.growth import GoesOn, Shown
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Sketch
@@ -37,14 +37,14 @@ PriceOf = Callable[[Call], Price | None]
 
 
 class Source(Protocol):
-    """An open log or a stored run, as its calls; what is known of the file is complete when these were read."""
+    """An open log or a stored run, as its calls; what is known of the file is complete when these were read.
+
+    It may have a member `shown`: what reading the call that was given out last has shown of its messages."""
 
     path: str
     format: str
     own_price: Price | None
     own_rules: OwnRules
-    goes_on: GoesOn | None
-    """Of the call that was given out last, where it is known."""
 
     def __iter__(self) -> Iterator[Call]: ...
 
@@ -57,7 +57,7 @@ def explain_log(source: Source, quote: Callable[[Call], Any] | None = None) -> E
     with BodyArchive() as archive, _collecting_seldom():
         reader = _Reader(source, archive, quote)
         for call in source:
-            reader.add(call, getattr(source, "goes_on", None))
+            reader.add(call, getattr(source, "shown", None))
         return reader.report()
 
 
@@ -83,7 +83,6 @@ class _Bodies:
     format = "bodies"
     own_price: Price | None = None
     own_rules = OwnRules()
-    goes_on: GoesOn | None = None
 
     def __init__(self, bodies: Iterable[Mapping[str, Any] | bytes | str], dialect: str | None) -> None:
         self._bodies = bodies
@@ -125,6 +124,7 @@ class _Reader:
         self._prompts = _Prompts()
         self._newest: dict[int, bytes] = {}
         self._newest_bytes = 0
+        self._shown: Shown | None = None
         self._facts: dict[tuple[str, str, str | None, bool | None], Facts] = {}
         self._left_out = 0
         self._unread: list[Skipped] = []
@@ -142,16 +142,19 @@ class _Reader:
             )
         )
 
-    def add(self, call: Call, goes_on: GoesOn | None) -> None:
+    def add(self, call: Call, shown: Shown | None) -> None:
         self._newest[len(self._archive)] = call.body
-        judged = None if goes_on is None else self._gone_on(call, goes_on)
+        self._shown, front = shown, None
+        judged = self._gone_on(call, shown) if isinstance(shown, GoesOn) else None
         if judged is None:
             try:
                 judged = self._explainer.add(call)
             except ValueError as error:
                 self._leave_out(call, error)
                 judged = self._explainer.leave_out(call)
-        self._keep(call.body, judged.like, None if goes_on is None or goes_on.call != judged.like else goes_on.front)
+        if isinstance(shown, GoesOn) and shown.call == judged.like:
+            front = shown.front
+        self._keep(call.body, judged.like, front)
         self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
         self._pricing.add(
             judged.seen.index,
@@ -217,7 +220,11 @@ class _Reader:
     def _sketch(self, call: Call) -> Sketch:
         if not call.dialect:
             raise ValueError("its wire format is not recognised")
-        return self._sketcher.sketch(call.body, call.dialect, call.headers)
+        shown = self._shown
+        if not isinstance(shown, GoesOn):
+            return self._sketcher.sketch(call.body, call.dialect, call.headers, shown)
+        longer = self._explainer.sketch_going_on(shown.call, self._sketcher.further_parts(shown.texts, call.dialect))
+        return longer or self._sketcher.sketch(call.body, call.dialect)
 
     def _texts(self, body: bytes, dialect: str) -> Sequence[str]:
         return texts_of_parts(self._prompts(body, dialect), dialect)

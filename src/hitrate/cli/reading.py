@@ -8,7 +8,6 @@ from typing import BinaryIO
 
 import click
 
-from hitrate.core.growth import GoesOn
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.records import RecordCount, Records
@@ -31,7 +30,6 @@ class StoredRun:
     format = STORED
     own_price: Price | None = None
     own_rules = OwnRules()
-    goes_on: GoesOn | None = None
 
     def __init__(self, run: str) -> None:
         from hitrate.cli.stored import open_store

@@ -1,4 +1,4 @@
-"""How a request goes on from an earlier one, as who read its bytes saw: so nobody has to look for it again."""
+"""What who read a request's bytes saw of its messages, so that nobody has to look for it again."""
 
 from __future__ import annotations
 
@@ -27,3 +27,16 @@ class GoesOn(NamedTuple):
     """Bytes that both bodies begin with: all up to the earlier one's last message."""
     texts: list[TextMessage]
     """One at least."""
+
+
+class AllTexts(NamedTuple):
+    """All messages of a request, each a role and a text."""
+
+    start: int
+    """Of the JSON array with them, in the body."""
+    end: int
+    texts: list[TextMessage]
+    """One at least."""
+
+
+Shown = GoesOn | AllTexts

@@ -26,7 +26,7 @@ from hitrate.explain.diff import Comparison, compare
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
 from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.grouping import Findings
-from hitrate.explain.labelling import labels_of_loss, labels_of_usual, labels_without_cause
+from hitrate.explain.labelling import labels_of_loss, labels_without_cause, rounded_of_usual
 from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.pairs.pairing import Pairing
 from hitrate.explain.rebuilt import as_far_as_shown, facts_shown, is_shown, may_have_cached, may_say
@@ -148,19 +148,29 @@ class Explainer:
         """`add` for a call that goes on from the call `before` (see `GoesOn`) with these parts, neither of them marked.
         None for one that has to be looked at, with nothing changed."""
         was = self._seen[before]
+        conversation = was.conversation
         facts = self._sources.facts(was)
-        labels = labels_of_usual(was, call.usage, facts)
-        if labels is None or was.conversation in self._seconds:
+        rounded = rounded_of_usual(was, call.usage, facts)
+        if rounded is None or conversation in self._seconds:
             return None
         seen = seen_going_on(was, call, len(self._seen), further)
         pair = self._pairing.go_on(was, seen, further)
         if pair is None:
             return None
-        price = self._sources.price(call)
-        self._note(seen, price, pair)
-        self._conversations[seen.conversation].append(seen.index)
-        self._waterfalls.count(seen.index, seen.usage, labels, price=price, session=self._session(seen))
+        index, price = seen.index, self._sources.price(call)
+        self._seen.append(seen)
+        self._pairs.append(pair)
+        self._prices.append(price)
+        self._conversations[conversation].append(index)
+        session = seen.session or f"#{conversation + 1}"
+        self._waterfalls.count_usual(index, seen.usage, rounded, price=price, session=session)
         return Judged(seen, price, True, before)
+
+    def sketch_going_on(self, before: int, further: Sequence[Part] | None) -> Sketch | None:
+        """The sketch of a call that goes on from the call `before` with these parts; None where it has to be made."""
+        was = self._seen[before]
+        parts = None if was.marks or was.stray_marks or further is None else self._pairing.parts_of_newest(was)
+        return None if parts is None else Sketch((*parts, *further), was.key, was.others, was.affinity)  # type: ignore[misc]
 
     def _settle_second(self, conversation: int, taken_back: bool = False) -> None:
         """Count in the break in its second call, if that still waits, or settle that call without one."""
@@ -229,9 +239,9 @@ class Explainer:
     def _markers(self, seen: Seen) -> Sequence[Marker]:
         return self._sources.canonical(self._sources.body(seen.index), seen.dialect).markers
 
-    def _note(self, seen: Seen, price: Price | None, pair: Pair | None = None) -> None:
+    def _note(self, seen: Seen, price: Price | None) -> None:
         self._seen.append(seen)
-        self._pairs.append(pair)
+        self._pairs.append(None)
         self._prices.append(price)
 
     def _without_text(self, call: Call) -> Judged:

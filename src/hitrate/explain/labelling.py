@@ -48,20 +48,21 @@ def labels_without_cause(
     )
 
 
-def labels_of_usual(before: Seen, usage: Usage, facts: Facts) -> Sequence[Labelled] | None:
-    """The labels of a call with the prompt of the call `before` and more behind it, where it was served all of that but
-    for rounding, so that it is certain that nothing was lost. None where that has to be looked at.
+def rounded_of_usual(before: Seen, usage: Usage, facts: Facts) -> int | None:
+    """For a call with the prompt of the call `before` and more behind it: the tokens of a step that was not whole,
+    where it was served all but these, so that it is certain that nothing was lost. None where that has to be looked at.
 
-    What `is_suspect` and `labels_without_cause` come to, in one."""
+    What `is_suspect` and `labels_without_cause` come to, in one.
+    """
     prompt, cached, reusable = usage.prompt_tokens, usage.cached_tokens, before.usage.prompt_tokens
-    if prompt is None or cached is None or reusable is None or not before.characters or usage.written_tokens:
+    if prompt is None or cached is None or reusable is None or usage.written_tokens or not 0 <= cached <= prompt:
         return None
-    missing = min(reusable, prompt) - cached
-    if not 0 <= cached <= prompt or missing >= facts.granularity or (missing > ODD_TOKENS and not cached):
+    missing = (reusable if reusable < prompt else prompt) - cached
+    if missing >= facts.granularity or (missing > ODD_TOKENS and not cached):
         return None
-    if before.marks or before.stray_marks or facts.requires_marks or not before.answered:
+    if facts.requires_marks or before.marks or before.stray_marks or not before.answered or not before.characters:
         return None
-    return served_whole(prompt, cached, max(0, missing))
+    return missing if missing > 0 else 0
 
 
 def _what_became_of_it(seen: Seen, best: Seen | None, facts: Facts) -> Verdict:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from operator import attrgetter
 
 from hitrate.core.model import Call
@@ -44,18 +43,21 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
     )
 
 
-def seen_going_on(before: Seen, call: Call, index: int, parts: Sequence[Part]) -> Seen:
-    """The same for a call that goes on from an earlier one (see `GoesOn`), without markers, with these further parts."""
-    seen = copy(before)
+def seen_going_on(before: Seen, call: Call, index: int, further: Sequence[Part]) -> Seen:
+    """The same for a call that goes on from an earlier one (see `GoesOn`) with these parts, neither of them marked."""
+    seen: Seen = before.__copy__()  # type: ignore[attr-defined]  # what copy.copy calls
     timing = call.timing
     seen.index = index
     seen.line = call.line
     seen.usage = call.usage
     seen.at = None if timing is None else timing.at
-    seen.parts += len(parts)
-    for part in parts:
-        seen.blocks += len(part.blocks)
-        seen.characters += part.characters
+    seen.parts = before.parts + len(further)
+    blocks, characters = before.blocks, before.characters
+    for part in further:
+        blocks += len(part.blocks)
+        characters += part.characters
+    seen.blocks = blocks
+    seen.characters = characters
     return seen
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hitrate.core.findings import LABELS, LabelSum, SessionWaterfall, Waterfall
 from hitrate.core.model import Usage
 from hitrate.core.money import Price
-from hitrate.explain.labels import Labelled
+from hitrate.explain.labels import Labelled, served_whole
 
 MOST_CALLS_LISTED = 1000
 """Calls that a session lists one by one."""
@@ -161,6 +161,10 @@ def _usd(amount: Amount | None) -> Decimal | None:
     return None if amount is None else Decimal(amount) / _UNITS_PER_USD
 
 
+_USUAL_LABELS = ("served", "new", "below granularity")
+"""As of `labels.served_whole`."""
+
+
 class _Sum:
     """Tokens and money of one label and cause; the money is over those tokens whose price is known."""
 
@@ -182,13 +186,15 @@ class _Sum:
 class _Growing:
     """A growing `Waterfall`."""
 
-    __slots__ = ("calls", "reporting_tokens", "served_tokens", "sums", "unpriced_calls", "without_cause")
+    __slots__ = ("calls", "reporting_tokens", "served_tokens", "sums", "unpriced_calls", "usual", "without_cause")
 
     def __init__(self) -> None:
         self.calls = self.unpriced_calls = self.reporting_tokens = self.served_tokens = 0
         self.sums: defaultdict[tuple[str, str | None], _Sum] = defaultdict(_Sum)
         self.without_cause: dict[tuple[str, _TwoRates], int] = {}
         """Tokens by label and rates, which are priced when all are counted."""
+        self.usual: dict[_TwoRates, list[int]] = {}
+        """Those of usual calls by rates: tokens of each of `_USUAL_LABELS`."""
 
     def add(self, usage: Usage, paid: Iterable[Paid]) -> None:
         self.calls += 1
@@ -212,8 +218,27 @@ class _Growing:
             key = label, rates
             counted[key] = counted.get(key, 0) + tokens
 
+    def count_usual(self, usage: Usage, rounded: int, rates: _TwoRates) -> None:
+        """The same for a call that was served all it could be but for `rounded` tokens of a step."""
+        prompt, cached = usage.prompt_tokens or 0, usage.cached_tokens or 0
+        self.calls += 1
+        self.reporting_tokens += prompt
+        self.served_tokens += cached
+        tally = self.usual.get(rates)
+        if tally is None:
+            tally = self.usual[rates] = [0, 0, 0]
+        tally[0] += cached
+        tally[1] += prompt - cached - rounded
+        tally[2] += rounded
+
     def _priced(self) -> dict[tuple[str, str | None], _Sum]:
         """All that was counted, by label and cause."""
+        for rates, tally in self.usual.items():
+            for label, tokens in zip(_USUAL_LABELS, tally, strict=True):
+                if tokens:
+                    key = label, rates
+                    self.without_cause[key] = self.without_cause.get(key, 0) + tokens
+        self.usual.clear()
         for (label, rates), tokens in self.without_cause.items():
             amount = tokens * (rates.cached if label == "served" else rates.fresh)
             self.sums[label, None].add(Paid(label, None, tokens, amount, amount - tokens * rates.cached))
@@ -285,6 +310,15 @@ class Waterfalls:
             self.add(index, usage, labels, price=price, session=session)
         else:
             self._session(session, index).growing.count(usage, labels, rates)
+
+    def count_usual(self, index: int, usage: Usage, rounded: int, *, price: Price | None, session: str) -> None:
+        """The same for the labels of `labels.served_whole`."""
+        rates = _two_rates(usage, price)
+        if rates is None:
+            prompt, cached = usage.prompt_tokens or 0, usage.cached_tokens or 0
+            self.add(index, usage, served_whole(prompt, cached, rounded), price=price, session=session)
+        else:
+            self._session(session, index).growing.count_usual(usage, rounded, rates)
 
     def _session(self, name: str, index: int) -> _Session:
         """Where a call of that session is counted; lists it."""

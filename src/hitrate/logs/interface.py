@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Protocol
 
 from msgspec import Struct
 
-from hitrate.core.growth import GoesOn
+from hitrate.core.growth import AllTexts, GoesOn
 from hitrate.core.model import Call, Reading
 from hitrate.core.money import Price
 from hitrate.core.records import Remark, Skipped
@@ -37,8 +37,8 @@ class ContentNotKept(Struct, frozen=True):
     """Calls hold stand-ins for prompts and replies, of their length and kind; comes before the first such call."""
 
 
-Item = Call | GoesOn | Skipped | Remark | Repeated | OwnPrice | OwnRules | ContentNotKept
-"""A `GoesOn` comes right before the call that it is of."""
+Item = Call | GoesOn | AllTexts | Skipped | Remark | Repeated | OwnPrice | OwnRules | ContentNotKept
+"""`GoesOn` and `AllTexts` come right before the call that they are of."""
 
 
 class ReplyReader(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from typing import BinaryIO, cast
 
-from hitrate.core.growth import GoesOn
+from hitrate.core.growth import AllTexts, GoesOn, Shown
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.records import RecordCount, Records, Remark, Skipped
@@ -83,8 +83,8 @@ class Log:
         """Cache rules and server that the file itself names; known once the first call is."""
         self.content_kept = True
         """False where prompts and replies are stand-ins; known once all calls are."""
-        self.goes_on: GoesOn | None = None
-        """How the call that was given out last goes on from an earlier one, where reading it showed that."""
+        self.shown: Shown | None = None
+        """What reading the call that was given out last has shown of its messages."""
         self._reader = reader
         self._stream = stream
         self._read_reply = read_reply
@@ -104,9 +104,9 @@ class Log:
                 if isinstance(item, Call):
                     self._count.use()
                     yield item
-                    self.goes_on = None
-                elif isinstance(item, GoesOn):
-                    self.goes_on = item
+                    self.shown = None
+                elif isinstance(item, GoesOn | AllTexts):
+                    self.shown = item
                 elif isinstance(item, Skipped):
                     self._count.skip(item)
                 elif isinstance(item, Remark):

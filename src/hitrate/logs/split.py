@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hitrate.core.grown import Grown
-from hitrate.core.growth import TextMessage
+from hitrate.core.growth import AllTexts, GoesOn, Shown, TextMessage
 from hitrate.core.layout import Layouts
 from hitrate.core.recent import Recent
 from hitrate.logs.lines import DEEPEST, is_too_deep
@@ -70,27 +70,15 @@ class _Around(NamedTuple):
 
 
 class Origin:
-    """The call that a body was last read of; only for a line of which all but body, time and counts is known by its
-    form."""
+    """The call that a body was last read of."""
 
     __slots__ = ("call", "form")
 
-    def __init__(self) -> None:
-        self.form: object = None
+    def __init__(self, form: object = None) -> None:
+        self.form = form
+        """By which all but its body, time and counts is known; None where it is not."""
         self.call = -1
-
-
-_NO_ORIGIN = Origin()
-
-
-class Growth(NamedTuple):
-    """How a body goes on from an earlier one: with further messages, each a role and a text."""
-
-    origin: Origin
-    """Of the earlier one."""
-    front: int
-    """Bytes that both begin with: all up to the earlier one's last message."""
-    texts: list[TextMessage]
+        """Its number among the calls of the log, once it is one."""
 
 
 class _Known(NamedTuple):
@@ -163,25 +151,25 @@ class Splitter:
                 self._lists[name].learn(body, name, bytes(members[name]))
                 return
 
-    def body(self, data: bytes, origin: Origin) -> tuple[Body, Growth | None] | None:
-        """A body that was cut out of a line; None where that has to be decoded. `origin` is kept with it."""
-        gone_on = self._gone_on(data, origin)
-        if gone_on is not None:
-            known, growth = gone_on
-            return Body((), data, known.around.members.get("model"), known.dialect), growth
-        cut = self._cut(data, origin)
-        return None if cut is None else (Body((), data, cut.around.members.get("model"), cut.dialect), None)
+    def body(self, data: bytes, origin: Origin) -> tuple[Body, Shown | None] | None:
+        """A body that was cut out of a line, and what that showed; None where the line has to be decoded. `origin` is
+        kept with the body."""
+        found = self._gone_on(data, origin) or self._cut(data, origin)
+        if found is None:
+            return None
+        known, shown = found
+        return Body((), data, known.around.members.get("model"), known.dialect), shown
 
     def _body(self, data: bytes, path: tuple[str, ...]) -> tuple[dict[str, Any], Body] | None:
         """The members of a body, without its messages, and what a `Call` needs of it."""
-        gone_on = self._gone_on(data, _NO_ORIGIN)
-        known = self._cut(data, _NO_ORIGIN) if gone_on is None else gone_on[0]
-        if known is None:
+        origin = Origin()
+        found = self._gone_on(data, origin) or self._cut(data, origin)
+        if found is None:
             return None
-        members = known.around.members
-        return members, Body(path, data, members.get("model"), known.dialect)
+        members = found[0].around.members
+        return members, Body(path, data, members.get("model"), found[0].dialect)
 
-    def _gone_on(self, data: bytes, origin: Origin) -> tuple[_Known, Growth | None] | None:
+    def _gone_on(self, data: bytes, origin: Origin) -> tuple[_Known, GoesOn | None] | None:
         """A body that is an earlier one with further messages, or none: by far the most usual."""
         found = self._grown.find_whole(data)
         if found is None:
@@ -193,22 +181,25 @@ class Splitter:
         wires = _TEXT_WIRES if texts else self._wires_of_each(known.name, new)
         if wires is None:
             return None
-        growth = Growth(known.origin, self._grown.found_front(), texts) if texts else None
+        before, goes_on = known.origin, None
+        if texts and before.call >= 0 and before.form is origin.form:
+            goes_on = GoesOn(before.call, self._grown.found_front(), texts)
         known = _Known(known.name, wires if wires >= known.wires else known.wires | wires, known.around, origin)
         self._grown.go_on(data, known)
-        return known, growth
+        return known, goes_on
 
-    def _cut(self, data: bytes, origin: Origin) -> _Known | None:
+    def _cut(self, data: bytes, origin: Origin) -> tuple[_Known, AllTexts | None] | None:
         """A body that is laid out as an earlier one."""
         for name, layouts in self._lists.items():
             for start, end in layouts.guess(data):
                 around = self._read_around(data[:start] + _STAND_IN_JSON + data[end:], name)
-                wires = None if around is None else self._wires(name, data, start, end)
-                if around is not None and wires is not None:
+                found = None if around is None else self._wires(name, data, start, end)
+                if around is not None and found is not None:
+                    wires, texts = found
                     known = _Known(name, wires, around, origin)
                     if wires:
                         self._grown.keep(data, start, end, known)
-                    return known
+                    return known, AllTexts(start, end, texts) if texts else None
         return None
 
     def _read_around(self, data: bytes, name: str) -> _Around | None:
@@ -261,16 +252,22 @@ class Splitter:
             members[name] = msgspec.Raw(_STAND_IN_JSON)
         return _joined(members, compact), wires
 
-    def _wires(self, name: str, data: bytes, start: int, end: int) -> frozenset[str] | None:
-        """The wires that the messages could be for, each by itself; None where one of them is not in order."""
+    def _wires(
+        self, name: str, data: bytes, start: int, end: int
+    ) -> tuple[frozenset[str], list[TextMessage] | None] | None:
+        """The wires that the messages could be for, each by itself; and the messages where that took reading all of
+        them, and each is a role and a text. None where one of them is not in order."""
         before = self._grown.find(data, start, end)
-        wires, new = frozenset[str](), data[start:end]
-        if before is not None and before[0].name == name:
-            wires, new = before[0].wires, before[1]
+        if before is None or before[0].name != name:
+            messages = data[start:end]
+            texts = _text_messages(messages)
+            wires = _TEXT_WIRES if texts else self._wires_of_each(name, messages)
+            return None if wires is None else (wires, texts)
+        known, new = before
         if new == b"[]":
-            return wires
+            return known.wires, None
         found = _TEXT_WIRES if _text_messages(new) else self._wires_of_each(name, new)
-        return None if found is None else wires | found
+        return None if found is None else (known.wires | found, None)
 
     def _wires_of_each(self, name: str, messages: bytes) -> frozenset[str] | None:
         known = self._messages[name]

@@ -29,13 +29,16 @@ def going_on_from(known: KnownCalls, before: Seen, seen: Seen, further: Sequence
     """The same for an answered call of whose prompt is known that it is that of an earlier answered call, of the same
     session, with `further` parts behind it."""
     tip = known.tip(before.conversation)
-    if tip is None or known.indexes[tip.call] != before.index or len(tip.prompt.parts) <= tip.prompt.head:
+    if tip is None or known.indexes[tip.call] != before.index:
         return None
-    if any(known.last_with(part.digest) is not None for part in further):
+    last_with = known.last_with
+    for part in further:
+        if last_with(part.digest) is not None:
+            return None
+    prompt = tip.prompt
+    if len(prompt.digests) <= prompt.head or last_with(prompt.digests[-1]) != tip.call:
         return None
-    if known.last_with(tip.prompt.digests[-1]) != tip.call or not known.tree.ends_open(tip.call):
-        return None
-    return _carried_on(known, seen, tip, further)
+    return _carried_on(known, seen, tip, further) if known.tree.ends_open(tip.call) else None
 
 
 def _carried_on(known: KnownCalls, seen: Seen, tip: Tip, further: Sequence[Part]) -> Pair:

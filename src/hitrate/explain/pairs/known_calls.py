@@ -48,6 +48,8 @@ class KnownCalls:
         """Conversations that were carried on last, the newest last."""
         self._prompts: Recent[int, Tip] = Recent(_TIPS)
         self._last_with: dict[bytes, int] = {}
+        self.last_with = self._last_with.get
+        """The newest call with that message, None for a new one."""
         self._ending: dict[bytes, int] = {}
         self._same_end_before = array("q")
         self._newest_in_session: dict[str, int] = {}
@@ -55,10 +57,6 @@ class KnownCalls:
 
     def __len__(self) -> int:
         return len(self.indexes)
-
-    def last_with(self, digest: bytes) -> int | None:
-        """The newest call with that message."""
-        return self._last_with.get(digest)
 
     def ended_with(self, digest: bytes, depth: int, walk: Walk) -> Iterator[int]:
         """Calls whose whole prompt is the first `depth` parts of the walked one, the newest first; `digest` ends it."""

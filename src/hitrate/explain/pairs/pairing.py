@@ -111,6 +111,11 @@ class Pairing:
         """As `going_on_from`."""
         return going_on_from(self._known, before, seen, further)
 
+    def parts_of_newest(self, seen: Seen) -> Sequence[Part] | None:
+        """Of a call, where it is the newest of its conversation."""
+        tip = self._known.tip(seen.conversation)
+        return tip.prompt.parts if tip is not None and self._known.indexes[tip.call] == seen.index else None
+
     def check_integrity(self) -> None:
         """As `KnownCalls.check_integrity`."""
         self._known.check_integrity()

@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 import msgspec
 
 from hitrate.core import spans
-from hitrate.core.growth import GoesOn
 from hitrate.core.model import Call
 from hitrate.core.recent import Recent
 from hitrate.core.records import Skipped
@@ -61,21 +60,19 @@ class _Lines:
         identity = _identity(response, data)
         if identity is not None and self._seen.get(identity):
             return (Repeated(),)
-        origin = Origin()
+        origin = Origin(form)
         found = self._splitter.body(data[start:end], origin)
         if found is None:
             return ()
-        body, growth = found
+        body, shown = found
         call = self._exchange.call_in_form(fitting, body, number)
         if call is None:
             return ()
         if identity is not None:
             self._seen.put(identity, True)
-        origin.form, origin.call = form, self._calls
+        origin.call = self._calls
         self._calls += 1
-        if growth is None or growth.origin.form is not form:
-            return (call,)
-        return GoesOn(growth.origin.call, growth.front, growth.texts), call
+        return (call,) if shown is None else (shown, call)
 
     def read(self, data: bytes, number: int, offset: int) -> Iterator[Item]:
         for item in self._read(data, number, offset):

@@ -76,8 +76,8 @@ class _OpenPart:
 def text_part(kind: str, text: str) -> Part:
     """A part that is one text in one block."""
     characters = len(text)
-    digest = _blake2b(_digested(kind, text), digest_size=DIGEST_BYTES).digest()
-    return Part(digest, kind, characters, (characters,))
+    digested = f"{kind} {characters} {text}".encode("utf-8", "surrogatepass")  # as `_digested` has it
+    return Part(_blake2b(digested, digest_size=DIGEST_BYTES).digest(), kind, characters, (characters,))
 
 
 def _digested(kind: str, text: str) -> bytes:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from hitrate.core import spans
 from hitrate.core.grown import Grown
-from hitrate.core.growth import TextMessage
+from hitrate.core.growth import AllTexts, TextMessage
 from hitrate.core.layout import Layouts
 from hitrate.core.prompt import CanonicalPrompt, Part, Sketch
 from hitrate.core.recent import Recent
@@ -91,17 +91,28 @@ class Sketcher:
         self._remembered = remembered
         self._readers: dict[str, _WireSketcher] = {}
 
-    def sketch(self, body: bytes, dialect: str, headers: Mapping[str, str] | None = None) -> Sketch:
-        """The sketch of a request. `headers` are those of a `Call`, names in lower case.
+    def sketch(
+        self,
+        body: bytes,
+        dialect: str,
+        headers: Mapping[str, str] | None = None,
+        shown: AllTexts | None = None,
+    ) -> Sketch:
+        """The sketch of a request. `headers` are those of a `Call`, names in lower case; `shown` what is known of its
+        messages.
 
         ValueError, one line, where the wire's own reader cannot read the body; UsageError for an unknown wire.
         """
-        found = self._reader(dialect).sketch(body)
+        reader = self._reader(dialect)
+        found = None if shown is None else reader.sketch_of_texts(body, shown)
+        if found is None:
+            found = reader.sketch(body)
         return _with_headers(found, headers) if headers else found
 
     def further_parts(self, messages: Sequence[TextMessage], dialect: str) -> tuple[Part, ...] | None:
         """The parts that these messages add to a request without cache markers; None where that is not certain."""
-        return self._reader(dialect).parts_of_texts(messages)
+        reader = self._reader(dialect)
+        return reader.parts_of_texts(messages) if reader.has_list else None
 
     def _reader(self, dialect: str) -> _WireSketcher:
         name = wire_named(dialect)
@@ -161,6 +172,7 @@ class _WireSketcher:
         self._frames: Recent[bytes, Frame] = Recent(_FRAMES)
         self._grown: Grown[Request] = Grown()
         self._list, stand_in = _MESSAGES.get(name, ("", {}))
+        self.has_list = self._list != ""
         self._stand_in = msgspec.json.encode(stand_in)
         self._opening = b'{"' + self._list.encode() + b'":['
         self._kinds: dict[str, str | None] = {}
@@ -213,33 +225,48 @@ class _WireSketcher:
         self._grown.go_on(body, Request(sketch, head, None))
         return sketch
 
+    def sketch_of_texts(self, body: bytes, shown: AllTexts) -> Sketch | None:
+        """The sketch of a body of whose messages is known what they are; None where it has to be looked at."""
+        frame = self._frame_around(body, shown.start, shown.end) if self._list else None
+        parts = None if frame is None else self.parts_of_texts(shown.texts)
+        return None if frame is None or parts is None else self._joined(body, frame, Element(parts))
+
     def _fast(self, body: bytes, start: int, end: int) -> Sketch | None:
         """The sketch of a body whose messages seem to stand at `body[start:end]`; None where that is not proven."""
         try:
-            framed = body[:start] + b"[" + self._stand_in + b"]" + body[end:]
-            frame = self._frames.get(framed)
-            if frame is None:
-                frame = self._frame(framed)
-                if frame is None:
-                    return None
-                frame = frame._replace(spells_mark=spells_mark(framed))
-                self._frames.put(framed, frame)
-            messages = self._conversation(body, start, end)
+            frame = self._frame_around(body, start, end)
+            messages = None if frame is None else self._conversation(body, start, end)
         except _NOT_FAST:
             return None
-        if messages is None:
+        if frame is None or messages is None:
             return None
+        sketch = self._joined(body, frame, messages)
+        may_mark = frame.spells_mark or messages.spells_mark
+        marked = messages if may_mark or messages.leading or frame.trailing else None
+        self._grown.keep(body, start, end, Request(sketch, len(frame.parts), marked))
+        return sketch
+
+    def _frame_around(self, body: bytes, start: int, end: int) -> Frame | None:
+        framed = body[:start] + b"[" + self._stand_in + b"]" + body[end:]
+        frame = self._frames.get(framed)
+        if frame is None:
+            try:
+                frame = self._frame(framed)
+            except _NOT_FAST:
+                return None
+            if frame is not None:
+                frame = frame._replace(spells_mark=spells_mark(framed))
+                self._frames.put(framed, frame)
+        return frame
+
+    def _joined(self, body: bytes, frame: Frame, messages: Element) -> Sketch:
         parts = frame.parts + messages.parts
         if messages.leading and frame.parts:
             parts = (*frame.parts[:-1], with_marks(frame.parts[-1], messages.leading), *messages.parts)
         if frame.trailing:
             parts = (*parts[:-1], with_marks(parts[-1], frame.trailing))
-        may_mark = frame.spells_mark or messages.spells_mark
-        stray = stray_marks(body, self._name) if may_mark else ()
-        sketch = Sketch(parts, frame.key, frame.others, frame.affinity, stray)
-        marked = messages if may_mark or messages.leading or frame.trailing else None
-        self._grown.keep(body, start, end, Request(sketch, len(frame.parts), marked))
-        return sketch
+        stray = stray_marks(body, self._name) if frame.spells_mark or messages.spells_mark else ()
+        return Sketch(parts, frame.key, frame.others, frame.affinity, stray)
 
     def _conversation(self, body: bytes, start: int, end: int) -> Element | None:
         """All messages as if they were one; None where there is none."""
@@ -266,14 +293,13 @@ class _WireSketcher:
             return None
 
     def parts_of_texts(self, messages: Sequence[TextMessage]) -> tuple[Part, ...] | None:
-        if self._marks_look_back or not self._list:
-            return None
+        kinds = self._kinds
         parts = []
         for one in messages:
-            part = self._text(one)
-            if part is None:
+            kind = kinds.get(one.role)
+            if kind is None and (kind := self._kind_of(one.role)) is None:
                 return None
-            parts.append(part)
+            parts.append(text_part(kind, one.content))
         return tuple(parts)
 
     def _elements_of(self, raws: list[msgspec.Raw]) -> list[Element]:
@@ -312,22 +338,21 @@ class _WireSketcher:
 
     def _read_plain(self, message: bytes) -> Part | None:
         try:
-            return self._text(_plain(message))
+            plain = _plain(message)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-
-    def _text(self, plain: TextMessage) -> Part | None:
-        """A message that is a role and a text. Its kind is asked of the wire once a role, with another text."""
-        role = plain.role
-        kind = self._kinds.get(role)
-        if kind is None:
-            if role in self._kinds:
-                return None
-            sample = msgspec.json.encode({"role": role, "content": _TEXT})
-            segments = self._prompt(self._opening + sample + b"]}").segments
-            is_plain = len(segments) == 1 and segments[0].text == _TEXT
-            kind = self._kinds[role] = segments[0].kind if is_plain else None
+        kind = self._kind_of(plain.role)
         return None if kind is None else text_part(kind, plain.content)
+
+    def _kind_of(self, role: str) -> str | None:
+        """Of the part that a message of this role and a text is; None where it is not as simple as that. The wire is
+        asked once a role, with another text."""
+        if role not in self._kinds:
+            sample = msgspec.json.encode({"role": role, "content": _TEXT})
+            segments = () if self._marks_look_back else self._prompt(self._opening + sample + b"]}").segments
+            is_plain = len(segments) == 1 and segments[0].text == _TEXT
+            self._kinds[role] = segments[0].kind if is_plain else None
+        return self._kinds[role]
 
     def _read_alone(self, message: bytes) -> Element:
         """Behind a stand-in, which takes the markers that stand in front of all text."""
