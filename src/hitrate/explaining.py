@@ -156,13 +156,9 @@ class _Reader:
             front = shown.front
         self._keep(call.body, judged.like, front)
         self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
-        self._pricing.add(
-            judged.seen.index,
-            call.usage,
-            judged.price,
-            own=self._source.own_price is not None,
-            logged_usd=logged_usd(call),
-        )
+        own = self._source.own_price is not None
+        if own or not self._pricing.is_over:
+            self._pricing.add(judged.seen.index, call.usage, judged.price, own=own, logged_usd=logged_usd(call))
 
     def _gone_on(self, call: Call, goes_on: GoesOn) -> Judged | None:
         further = self._sketcher.further_parts(goes_on.texts, call.dialect)
@@ -221,10 +217,12 @@ class _Reader:
         if not call.dialect:
             raise ValueError("its wire format is not recognised")
         shown = self._shown
-        if not isinstance(shown, GoesOn):
-            return self._sketcher.sketch(call.body, call.dialect, call.headers, shown)
-        longer = self._explainer.sketch_going_on(shown.call, self._sketcher.further_parts(shown.texts, call.dialect))
-        return longer or self._sketcher.sketch(call.body, call.dialect)
+        if isinstance(shown, GoesOn):
+            further = self._sketcher.further_parts(shown.texts, call.dialect)
+            longer = self._explainer.sketch_going_on(shown.call, further)
+        else:
+            longer = None if shown is None else self._sketcher.sketch_of_texts(call.body, call.dialect, shown)
+        return longer or self._sketcher.sketch(call.body, call.dialect, call.headers)
 
     def _texts(self, body: bytes, dialect: str) -> Sequence[str]:
         return texts_of_parts(self._prompts(body, dialect), dialect)

@@ -92,6 +92,9 @@ _CLAUDE_WRITE, _CLAUDE_WRITE_1H = 1.25, 2.0
 """In multiples of the input price, the same for all Claude models and sellers
 (https://platform.claude.com/docs/en/build-with-claude/prompt-caching, "Pricing")."""
 
+_MAY_NAME_TIER = frozenset({"service_tier", "usage"})
+"""Members of a usage as received in which `service_tier` finds one."""
+
 STANDARD_TIERS = frozenset({"standard", "default", "auto", "on_demand"})
 
 
@@ -208,8 +211,9 @@ class PriceBook:
     def quote(self, call: Call) -> Quote | Unpriced:
         model = self._model or call.model
         target = target_called(self._provider or call.target)
-        tier = service_tier(call)
-        if _has_unpriced_writes(call):
+        raw = call.raw_usage
+        tier = None if raw is None or _MAY_NAME_TIER.isdisjoint(raw) else service_tier(call)
+        if raw and _has_unpriced_writes(raw):
             return Unpriced("no price of twelve-hour cache writes")
         if self._given is not None:
             return Quote(price=with_documented_writes(self._given, model), provider=target or None, tier=tier)
@@ -306,18 +310,17 @@ def with_documented_writes(price: Price, model: str | None) -> Price:
     return replace(price, **amounts, above=steps, derived=(*price.derived, *missing))  # type: ignore[arg-type]
 
 
-def _has_unpriced_writes(call: Call) -> bool:
+def _has_unpriced_writes(usage: Mapping[str, Any]) -> bool:
     """OpenAI bills twelve-hour writes higher, by a factor it does not publish."""
-    usage = call.raw_usage
-    if not usage:
+    return _twelve_hours(usage.get("prompt_tokens_details")) or _twelve_hours(usage.get("input_tokens_details"))
+
+
+def _twelve_hours(details: Any) -> bool:
+    if not details or not isinstance(details, dict) or "cache_write_tokens_details" not in details:
         return False
-    for details in (usage.get("input_tokens_details"), usage.get("prompt_tokens_details")):
-        if details and isinstance(details, dict) and "cache_write_tokens_details" in details:
-            writes = details["cache_write_tokens_details"]
-            found = writes.get("ttl_12h_tokens") if isinstance(writes, dict) else None
-            if isinstance(found, int) and found > 0:
-                return True
-    return False
+    writes = details["cache_write_tokens_details"]
+    found = writes.get("ttl_12h_tokens") if isinstance(writes, dict) else None
+    return isinstance(found, int) and found > 0
 
 
 def _per_mtok(entry: _Entry | _Step) -> dict[str, Any]:

@@ -50,6 +50,11 @@ class Pricing:
         self._all_logged = True
         self._own = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can be said any more of calls without a price of the log's own: not all have a cost."""
+        return not self._all_logged
+
     def add(self, index: int, usage: Usage, price: Price | None, *, own: bool, logged_usd: float | None = None) -> None:
         """`own`: the price comes from the log itself, which then gives one for all calls. `logged_usd` is what the log
         says the call cost.

@@ -33,12 +33,39 @@ class _Head(NamedTuple):
     """The newest last, `_CONVERSATIONS_OF_A_HEAD` at most."""
 
 
+class _Alike:
+    """The newest heads of one shape."""
+
+    def __init__(self) -> None:
+        self._heads: list[_Head] = []
+        self._lengths: list[int] = []
+
+    def add(self, head: _Head) -> None:
+        for kept, new in ((self._heads, head), (self._lengths, head.characters)):
+            kept.append(new)  # type: ignore[attr-defined]
+            del kept[:-_HEADS_OF_A_SHAPE]  # type: ignore[attr-defined]
+
+    def nearest(self, characters: int, *, limited: bool) -> list[_Head]:
+        """Those whose length differs least from this one; if `limited`, of those that are about as long."""
+        heads = self._heads
+        distances = list(map(abs, map((-characters).__add__, self._lengths)))
+        least = min(distances)
+        found = [heads[distances.index(least)]]
+        if distances.count(least) > 1:
+            found = [head for head, apart in zip(heads, distances, strict=True) if apart == least]
+        if limited and not all(_about_as_long(head.characters, characters) for head in found):
+            found = [head for head in heads if _about_as_long(head.characters, characters)]
+            least = min((abs(head.characters - characters) for head in found), default=0)
+            found = [head for head in found if abs(head.characters - characters) == least]
+        return found
+
+
 class Heads:
     """Heads seen so far; memory is bounded, the heads that were not met for longest are forgotten."""
 
     def __init__(self) -> None:
         self._known: Recent[tuple[bytes, ...], _Head] = Recent(_SHAPES)
-        self._shapes: Recent[tuple[object, ...], list[_Head]] = Recent(_SHAPES)
+        self._shapes: Recent[tuple[object, ...], _Alike] = Recent(_SHAPES)
 
     def add(self, prompt: Prompt, conversation: int) -> None:
         """A conversation began with this prompt."""
@@ -47,11 +74,10 @@ class Heads:
         if head is None:
             head = _Head(key, _characters(prompt), [])
             for shape in _shapes(prompt):
-                heads = self._shapes.get(shape)
-                if heads is None:
-                    self._shapes.put(shape, heads := [])
-                heads.append(head)
-                del heads[:-_HEADS_OF_A_SHAPE]
+                alike = self._shapes.get(shape)
+                if alike is None:
+                    self._shapes.put(shape, alike := _Alike())
+                alike.add(head)
             self._known.put(key, head)
         head.conversations.append(conversation)
         del head.conversations[:-_CONVERSATIONS_OF_A_HEAD]
@@ -70,13 +96,10 @@ class Heads:
             return None
         best: tuple[int, int] | None = None
         for number, shape in enumerate(_shapes(prompt)):
-            for head in self._shapes.get(shape) or ():
+            alike = self._shapes.get(shape)
+            for head in () if alike is None else alike.nearest(characters, limited=number == 0):
                 apart = abs(head.characters - characters)
-                if best is not None and apart > best[0]:
-                    continue
-                if number == 0 and not _about_as_long(head.characters, characters):
-                    continue
-                if best is None or apart < best[0] or head.conversations[-1] > best[1]:
+                if best is None or (apart, -head.conversations[-1]) < (best[0], -best[1]):
                     best = (apart, head.conversations[-1])
         return None if best is None else best[1]
 

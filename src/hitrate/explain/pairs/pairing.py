@@ -28,6 +28,7 @@ from hitrate.explain.pairs.replay import (
     has_grown,
     is_replayed,
     is_resent,
+    may_carry,
 )
 
 _CANDIDATES = 6
@@ -362,6 +363,8 @@ class Pairing:
     def _summary(self, seen: Seen, prompt: Prompt) -> _Found | None:
         """A request that carries a conversation in one message; it belongs to it and does not carry it on."""
         known = self._known
+        if not may_carry(prompt):
+            return None
         own = known.newest_of(seen)
         lately = [known.conversations[call] for call in own] + known.lately[::-1]
         for conversation in dict.fromkeys(lately):

@@ -78,17 +78,18 @@ def kept_text(now: Prompt, was: Sequence[bytes], shared: int, common: Collection
     characters = 0
     in_messages = 0.0
     shifts: Counter[int] = Counter()
-    for place in range(shared, len(now.digests)):
-        stack = places.get(now.digests[place])
+    head = now.head
+    for place, (digest, size) in enumerate(zip(now.digests[shared:], now.sizes[shared:], strict=True), shared):
+        stack = places.get(digest)
         if not stack:
             continue
         earlier = stack.pop()
-        size = now.sizes[place]
         characters += size
-        if place >= now.head:
-            in_messages += weight(now.digests[place], size, common)
+        if place >= head:
+            in_messages += weight(digest, size, common)
             shifts[earlier - place] += size
-    shift = shifts.most_common(1)[0][0] if shifts else 0
+    # Of equal ones the one met first.
+    shift = max(shifts, key=shifts.__getitem__) if shifts else 0
     return Kept(characters, in_messages, max(shift, 0))
 
 

@@ -104,15 +104,21 @@ def _same_roles(now: Prompt, was: Prompt, place: int) -> bool:
     return all((one.kind in REPLY_KINDS) == (other.kind in REPLY_KINDS) for one, other in pairs)
 
 
+def may_carry(now: Prompt) -> bool:
+    """Whether a prompt has so few messages that one may hold the text of a conversation."""
+    return 0 < len(now.digests) - now.head <= _MOST_SUMMARY_MESSAGES
+
+
 def carries_conversation(now: Prompt, was: Prompt, texts: Texts | None, expected: bool) -> bool:
     """Whether a prompt of few messages has one that holds the text of a conversation. Without texts its length has to
     say so, and `expected` that it came right behind the conversation or under its name."""
     messages = len(was.digests) - was.head
     few = len(now.digests) - now.head
-    if not 0 < few <= _MOST_SUMMARY_MESSAGES or messages < max(_LEAST_MESSAGES, 2 * few):
+    if not may_carry(now) or messages < max(_LEAST_MESSAGES, 2 * few):
         return False
     length = was.message_characters
-    size, place = max((size, place) for place, size in enumerate(now.sizes) if place >= now.head)
+    size = max(now.sizes[now.head :])
+    place = len(now.sizes) - 1 - now.sizes[::-1].index(size)  # the last one of that size
     if size < _SUMMARY_SHARE * length or length == 0:
         return False
     if texts is not None:

@@ -91,23 +91,18 @@ class Sketcher:
         self._remembered = remembered
         self._readers: dict[str, _WireSketcher] = {}
 
-    def sketch(
-        self,
-        body: bytes,
-        dialect: str,
-        headers: Mapping[str, str] | None = None,
-        shown: AllTexts | None = None,
-    ) -> Sketch:
-        """The sketch of a request. `headers` are those of a `Call`, names in lower case; `shown` what is known of its
-        messages.
+    def sketch(self, body: bytes, dialect: str, headers: Mapping[str, str] | None = None) -> Sketch:
+        """The sketch of a request. `headers` are those of a `Call`, names in lower case.
 
         ValueError, one line, where the wire's own reader cannot read the body; UsageError for an unknown wire.
         """
-        reader = self._reader(dialect)
-        found = None if shown is None else reader.sketch_of_texts(body, shown)
-        if found is None:
-            found = reader.sketch(body)
+        found = self._reader(dialect).sketch(body)
         return _with_headers(found, headers) if headers else found
+
+    def sketch_of_texts(self, body: bytes, dialect: str, shown: AllTexts) -> Sketch | None:
+        """The same for a request without headers of whose messages is known what they are; None where it has to be
+        looked at."""
+        return self._reader(dialect).sketch_of_texts(body, shown)
 
     def further_parts(self, messages: Sequence[TextMessage], dialect: str) -> tuple[Part, ...] | None:
         """The parts that these messages add to a request without cache markers; None where that is not certain."""
