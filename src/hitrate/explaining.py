@@ -143,26 +143,27 @@ class _Reader:
         )
 
     def add(self, call: Call, shown: Shown | None) -> None:
-        self._newest[len(self._archive)] = call.body
-        self._shown, front = shown, None
-        judged = self._gone_on(call, shown) if isinstance(shown, GoesOn) else None
+        body = call.body
+        self._newest[len(self._archive)] = body
+        self._shown = shown
+        judged, front = None, None
+        if type(shown) is GoesOn:
+            further = self._sketcher.further_parts(shown.texts, call.dialect)
+            judged = None if further is None else self._explainer.go_on(call, shown.call, further)
+            front = shown.front
         if judged is None:
             try:
                 judged = self._explainer.add(call)
             except ValueError as error:
                 self._leave_out(call, error)
                 judged = self._explainer.leave_out(call)
-        if isinstance(shown, GoesOn) and shown.call == judged.like:
-            front = shown.front
-        self._keep(call.body, judged.like, front)
-        self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
+            front = front if type(shown) is GoesOn and shown.call == judged.like else None
+        self._keep(body, judged.like, front)
+        seen = judged.seen
+        self._reporting.add(seen, call.raw_usage, continues=judged.continues)
         own = self._source.own_price is not None
         if own or not self._pricing.is_over:
-            self._pricing.add(judged.seen.index, call.usage, judged.price, own=own, logged_usd=logged_usd(call))
-
-    def _gone_on(self, call: Call, goes_on: GoesOn) -> Judged | None:
-        further = self._sketcher.further_parts(goes_on.texts, call.dialect)
-        return None if further is None else self._explainer.go_on(call, goes_on.call, further)
+            self._pricing.add(seen.index, call.usage, judged.price, own=own, logged_usd=logged_usd(call))
 
     def _leave_out(self, call: Call, error: ValueError) -> None:
         self._left_out += 1
@@ -175,9 +176,10 @@ class _Reader:
         newest = self._newest
         known = newest.get(like) if front is None else None  # type: ignore[arg-type]  # None is no key, too
         self._archive.append(body, like, known, front)
-        self._newest_bytes += len(body)
-        while self._newest_bytes > _BODY_BYTES and len(newest) > 2:
-            self._newest_bytes -= len(newest.pop(next(iter(newest))))
+        held = self._newest_bytes + len(body)
+        while held > _BODY_BYTES and len(newest) > 2:
+            held -= len(newest.pop(next(iter(newest))))
+        self._newest_bytes = held
 
     def _body(self, index: int) -> bytes:
         found = self._newest.get(index)

@@ -113,6 +113,8 @@ class Explainer:
         """Calls to be looked at again when the log is at its end."""
         self._seconds: dict[int, tuple[Seen, Pair, Account, _Blame]] = {}
         """Breaks in the second call of a conversation, until its next call shows that it is none of another agent."""
+        self._facts_behind: dict[int, Facts] = {}
+        """Of calls that went on from an earlier one, for those that go on from them: the same hold."""
         self._repeats = Repeats()
         self._findings = Findings()
         self._waterfalls = Waterfalls()
@@ -149,7 +151,7 @@ class Explainer:
         None for one that has to be looked at, with nothing changed."""
         was = self._seen[before]
         conversation = was.conversation
-        facts = self._sources.facts(was)
+        facts = self._facts_behind.pop(before, None) or self._sources.facts(was)
         rounded = rounded_of_usual(was, call.usage, facts)
         if rounded is None or conversation in self._seconds:
             return None
@@ -158,6 +160,7 @@ class Explainer:
         if pair is None:
             return None
         index, price = seen.index, self._sources.price(call)
+        self._facts_behind[index] = facts
         self._seen.append(seen)
         self._pairs.append(pair)
         self._prices.append(price)

@@ -218,9 +218,8 @@ class _Growing:
             key = label, rates
             counted[key] = counted.get(key, 0) + tokens
 
-    def count_usual(self, usage: Usage, rounded: int, rates: _TwoRates) -> None:
+    def count_usual(self, prompt: int, cached: int, rounded: int, rates: _TwoRates) -> None:
         """The same for a call that was served all it could be but for `rounded` tokens of a step."""
-        prompt, cached = usage.prompt_tokens or 0, usage.cached_tokens or 0
         self.calls += 1
         self.reporting_tokens += prompt
         self.served_tokens += cached
@@ -292,6 +291,9 @@ class Waterfalls:
 
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = {}
+        self._price: Price | None = None
+        """Of the usual call that was counted last, with its rates."""
+        self._rates: _TwoRates | None = None
 
     def add(
         self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str
@@ -312,13 +314,14 @@ class Waterfalls:
             self._session(session, index).growing.count(usage, labels, rates)
 
     def count_usual(self, index: int, usage: Usage, rounded: int, *, price: Price | None, session: str) -> None:
-        """The same for the labels of `labels.served_whole`."""
-        rates = _two_rates(usage, price)
-        if rates is None:
-            prompt, cached = usage.prompt_tokens or 0, usage.cached_tokens or 0
+        """The same for the labels of `labels.served_whole`, of a call without written tokens."""
+        prompt, cached = usage.prompt_tokens or 0, usage.cached_tokens or 0
+        if price is None or price.above or price is not self._price:
+            self._price, self._rates = price, _two_rates(usage, price)
+        if self._rates is None:
             self.add(index, usage, served_whole(prompt, cached, rounded), price=price, session=session)
         else:
-            self._session(session, index).growing.count_usual(usage, rounded, rates)
+            self._session(session, index).growing.count_usual(prompt, cached, rounded, self._rates)
 
     def _session(self, name: str, index: int) -> _Session:
         """Where a call of that session is counted; lists it."""

@@ -40,6 +40,7 @@ class BodyArchive:
         # Closed by `close`: the archive outlives this function.
         self._file = tempfile.SpooledTemporaryFile(max_size=in_memory, buffering=_BUFFER)  # noqa: SIM115
         self._ends = array("Q")
+        self._end = 0
         self._fronts = array("Q")
         """Bytes in front that are not kept with a body, but with the one in `_like`."""
         self._like = array("Q")
@@ -54,21 +55,20 @@ class BodyArchive:
             front = 0
         elif front is None:
             front = 0 if known is None else shared_front(known, body)
-        ends = self._ends
-        end = ends[-1] if ends else 0
         try:
             if not self._at_end:
-                self._file.seek(end)
+                self._file.seek(self._end)
                 self._at_end = True
             self._file.write(body[front:] if front else body)
         except OSError as error:
             self._at_end = False
             raise _unusable("written", error) from None
-        ends.append(end + len(body) - front)
+        self._end += len(body) - front
+        self._ends.append(self._end)
         self._fronts.append(front)
         self._like.append(like if front and like is not None else 0)
         self._chains.append(chain + 1 if front else 0)
-        return len(ends) - 1
+        return len(self._ends) - 1
 
     def __getitem__(self, index: int) -> bytes:
         """IndexError for an index that was not given out."""

@@ -33,6 +33,7 @@ DEEPEST = 500
 """Levels of nesting; more than any request has, and what every JSON reader of this program can walk."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LAST_WHITE_SPACE = 0x20
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -287,6 +288,8 @@ def raw_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped]]:
                 offset,
                 Skipped(line=number, reason=f"a line of {length:,} bytes, expected at most {LONGEST_LINE:,}"),
             )
+        elif number > 1 and line[0] > _LAST_WHITE_SPACE:  # the usual one
+            yield number, offset, line.strip()
         else:
             if number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)

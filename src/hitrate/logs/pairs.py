@@ -30,6 +30,9 @@ DONE_MEMBERS = ("done", "done_at", "completed_at", "finished_at", "end_time", "e
 SESSION_MEMBERS = ("session", "session_id", "sessionId", "conversation_id", "conversationId")
 _IS_DONE = frozenset(DONE_MEMBERS)
 
+_EARLIEST, _LATEST_IN_SECONDS = 1e9, 1e10
+"""2001, and 2286: a number beyond is a count of smaller units."""
+
 _SHAPES = 256
 """Sets of members, of a record and its response, that are kept in mind."""
 
@@ -158,8 +161,8 @@ class Exchange:
     def call_in_form(self, fitting: Fitting, body: Body, line: int | None) -> Call | None:
         """The same for a line that fits the form of such a record."""
         form, _, _, told, response, counts = fitting
-        at = None
-        if told is not None and (at := unix_time(told)) is None:
+        at = told if type(told) is float and told < _LATEST_IN_SECONDS else None
+        if told is not None and (at is None or at < _EARLIEST) and (at := unix_time(told)) is None:
             return None
         if body.dialect == form.dialect and (usage := form.usage(counts)) is not None:
             return Call(
@@ -396,9 +399,9 @@ def unix_time(value: Any) -> float | None:
             return moment.timestamp()
         except (ValueError, OverflowError):
             return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e9 <= value < 1e19:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _EARLIEST <= value < 1e19:
         return None
-    while value >= 1e10:
+    while value >= _LATEST_IN_SECONDS:
         value /= 1000
     return float(value)
 
