@@ -22,7 +22,7 @@ from hitrate.core.prompt import CanonicalPrompt, Sketch
 from hitrate.core.records import MOST_LISTED, RecordCount, Records, Skipped
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.evidence import Facts, Seen
-from hitrate.explain.explainer import Explainer, Judged, Sources
+from hitrate.explain.explainer import Explainer, Sources
 from hitrate.explain.oddities.pricing import Pricing
 from hitrate.explain.oddities.reporting import Reporting
 from hitrate.logs.answered import host_of

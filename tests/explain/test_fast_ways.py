@@ -21,6 +21,7 @@ from hitrate.core.prompt import Sketch
 from hitrate.explain.pairs import pairing
 from hitrate.explain.waterfall import Waterfalls
 from hitrate.explaining import explain_log
+from hitrate.logs.forms import Forms
 from hitrate.logs.pairs import Exchange
 from hitrate.logs.sniff import open_log
 from hitrate.logs.split import Splitter
@@ -60,6 +61,14 @@ WRAP = st.sampled_from([
     lambda at, body, response: {"response": response, "request": body, "timestamp": at},
     lambda at, body, response: {"at": at, "session": "s", "body": body, "response": {**response, "id": f"r{at}"}},
     lambda at, body, response: {**body, "at": at, "response": response},
+    lambda at, body, response: {"at": at, "body": body, "response": response},
+    lambda at, body, response: {
+        "time": f"2026-11-01T12:00:{at % 60:02}Z", "trace": f"t{at}", "ms": at / 7, "body": body,
+        "response": {"id": f"r{at // 2}", "model": "m", **response}, "note": ["\u00e9", {"a": at}, None],
+    },
+    lambda at, body, response: {
+        "body": body, "response": {"usage": {**response["usage"], "total_tokens": at % 9}}, "model": "other",
+    },
 ])  # fmt: skip
 FRAME = st.sampled_from([
     lambda messages, model, at: {"model": model, "messages": messages},
@@ -78,6 +87,15 @@ DAMAGE = st.sampled_from(
         lambda line: line.replace(b'"content"', b'"content": [], "content"', 1),
         lambda line: line.replace(b'"usage"', b'"usage": {}, "usage"', 1),
         lambda line: line.replace(b'"prompt_tokens"', b'"prompt_tokens1": 1, "prompt_tokens2"', 1),
+        lambda line: line.replace(b'"cached_tokens": ', b'"cached_tokens": -'),
+        lambda line: line.replace(b'"cached_tokens": ', b'"cached_tokens": 0'),
+        lambda line: line.replace(b'"cached_tokens":', b'"cached_tokens": 1e2,"x":'),
+        lambda line: line.replace(b'"cached_tokens": 8', b'"cached_tokens": "8"'),
+        lambda line: line.replace(b'"prompt_tokens": ', b'"prompt_tokens": 9999999999'),
+        lambda line: line.replace(b'"at": 1', b'"at": 00'),
+        lambda line: line.replace(b'"at": 1', b'"at": 9'),
+        lambda line: line + b"\n" + line,
+        lambda line: line[:-1] + b', "usage": {}}',
         lambda line: b"\x00" + line,
     ]
 )
@@ -88,7 +106,7 @@ def logs(draw: Any) -> bytes:
     """Conversations that go on by turns, each written in a way of its own."""
     ways = draw(st.lists(st.tuples(FRAME, WRAP, WRITER), min_size=1, max_size=3))
     histories: list[list[Any]] = [[{"role": "system", "content": LONG + draw(WORDS)}] for _ in ways]
-    models = ["m"] * len(ways)
+    models = [draw(st.sampled_from(["m", "gpt-4.1"])) for _ in ways]
     lines = []
     for number in range(draw(st.integers(2, 12))):
         place = draw(st.integers(0, len(ways) - 1))
@@ -104,8 +122,8 @@ def logs(draw: Any) -> bytes:
             history[0] = {"role": "system", "content": f"{number} {LONG}"}
         elif step == "new model":
             models[place] = f"m{number}"
-        prompt = draw(st.sampled_from([900, 2000, 5000, 0]))
-        cached = draw(st.sampled_from([0, 128, 896, 896, 6000]))
+        prompt = draw(st.sampled_from([900, 900, 1000, 2000, 5000, 0]))
+        cached = draw(st.sampled_from([0, 128, 896, 896, 900, 900, 6000]))
         usage = {"prompt_tokens": prompt, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": cached}}
         record = wrap(1793534400 + number, frame(history, models[place], number), {"usage": usage})
         lines.append(draw(DAMAGE)(json.dumps(record, **writer).encode("utf-8", "surrogatepass")))
@@ -140,6 +158,7 @@ def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
         fast = repr(error)  # type: ignore[assignment]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Splitter, "split", lambda self, data: None)
+        patch.setattr(Forms, "fit", lambda self, data: None)  # so nothing is shown of a body, either
         patch.setattr(Exchange, "plain_call", lambda self, record, body, line: None)
         patch.setattr(usage_plans, "shape_of", lambda response, named: None)
         patch.setattr(
@@ -147,6 +166,7 @@ def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
         )
         patch.setattr(pairing, "going_on", lambda known, seen, parts: None)
         patch.setattr(Waterfalls, "count", Waterfalls.add)
+        patch.setattr(Waterfalls, "count_usual", None)
         try:
             slow = looked_at(file)
         except Exception as error:

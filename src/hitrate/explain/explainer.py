@@ -153,7 +153,7 @@ class Explainer:
         conversation = was.conversation
         facts = self._facts_behind.pop(before, None) or self._sources.facts(was)
         rounded = rounded_of_usual(was, call.usage, facts)
-        if rounded is None or conversation in self._seconds:
+        if rounded is None or conversation in self._seconds or was.model != call.model or was.dialect != call.dialect:
             return None
         seen = seen_going_on(was, call, len(self._seen), further)
         pair = self._pairing.go_on(was, seen, further)

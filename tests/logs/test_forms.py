@@ -1,0 +1,101 @@
+"""A line fits a form where it is an earlier one with another body, time and counts, and where it is JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hitrate.logs.forms import Forms
+
+LINE = (
+    b'{"at": 1793534400.5, "trace": "t-1", "ms": 7, "note": ["a", null], "body": {"model": "m"}, '
+    b'"response": {"id": "r1", "model": "m", "usage": {"prompt_tokens": 12, "details": {"cached_tokens": 0}}}, '
+    b'"flag": true}'
+)
+BODY = b'{"model": "m"}'
+
+
+def learnt(line: bytes = LINE, body: bytes = BODY, time_member: str = "at") -> Forms:
+    forms = Forms()
+    forms.learn(line, body, time_member=time_member, model=None)
+    return forms
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "time", "counts"),
+    [
+        (b"", b"", 1793534400.5, [12, 0]),
+        (b"1793534400.5", b"1793534401", 1793534401, [12, 0]),
+        (b"1793534400.5", b"-0.25", -0.25, [12, 0]),
+        (b'{"model": "m"}', b'{"model": "n", "messages": []}', 1793534400.5, [12, 0]),
+        (b'"t-1"', b'"another"', 1793534400.5, [12, 0]),
+        (b'"ms": 7', b'"ms": 12.75', 1793534400.5, [12, 0]),
+        (b'"r1"', b'""', 1793534400.5, [12, 0]),
+        (b"12,", b"99999,", 1793534400.5, [99999, 0]),
+        (b'_tokens": 0', b'_tokens": 1280', 1793534400.5, [12, 1280]),
+    ],
+)
+def test_values_that_may_be_others(was, now, time, counts):
+    line = LINE.replace(was, now)
+    found = learnt().fit(line)
+    assert found is not None
+    assert (found.time, found.counts) == (time, counts)
+    record = json.loads(line)
+    assert json.loads(line[found.start : found.end]) == record["body"]
+    assert found.response == record["response"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (b"1793534400.5", b"01793534400"),
+        (b"1793534400.5", b"1793534400."),
+        (b"1793534400.5", b"1e9"),
+        (b"1793534400.5", b'"1793534400.5"'),
+        (b"1793534400.5", b"null"),
+        (b"12,", b"-12,"),
+        (b"12,", b"012,"),
+        (b"12,", b"12.0,"),
+        (b"12,", b'"12",'),
+        (b"12,", b","),
+        (b'"t-1"', b'"t\\u00311"'),
+        (b'"t-1"', '"\u00e9"'.encode()),
+        (b'"t-1"', b'"t"1"'),
+        (b'"r1"', b"1"),
+        (b'"model": "m", "usage"', b'"model": "n", "usage"'),
+        (b'"trace"', b'"trail"'),
+        (b"true", b"false"),
+        (b" ", b"  "),
+        (b'"flag": true}', b'"flag": true, "more": 1}'),
+        (b'"flag": true}', b'"flag": true'),
+        (b'{"at"', b'\x00{"at"'),
+    ],
+)
+def test_what_is_another_form(was, now):
+    line = LINE.replace(was, now)
+    assert line != LINE
+    assert learnt().fit(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"response": {"usage": {"n": 1}}, "time": "2026-11-01T12:00:00Z", "request": {"model": "m"}}',
+        b'{"request": {"model": "m"}, "time": "2026-11-01T12:00:00Z", "response": {"usage": {"n": 1}}}',
+        b'{"response":{"usage":{"n":1}},"request":{"model": "m"},"time":"2026-11-01T12:00:00Z"}',
+    ],
+)
+def test_members_in_any_order(line):
+    later = line.replace(b"12:00:00", b"13:01:02").replace(b"1}", b"23}")
+    found = learnt(line, BODY, "time").fit(later)
+    assert found is not None
+    assert (found.time, found.counts, later[found.start : found.end]) == ("2026-11-01T13:01:02Z", [23], BODY)
+
+
+def test_the_newest_forms_of_a_log_are_kept():
+    forms = Forms()
+    lines = [LINE.replace(b"trace", f"trace{'x' * number}".encode()) for number in range(20)]
+    for line in lines:
+        forms.learn(line, BODY, time_member="at", model=None)
+    assert [forms.fit(line) is not None for line in lines] == [False] * 12 + [True] * 8
