@@ -50,6 +50,7 @@ MESSAGE = st.one_of(
     ),
 )
 STEP = st.sampled_from(["goes on"] * 9 + ["retry", "edit", "cut", "new system", "new model"])
+ROLE = st.sampled_from(["user", "assistant", "user", "assistant", "developer", "tool", "nobody"])
 WRITER = st.sampled_from([
     {},
     {"separators": (",", ":")},
@@ -130,6 +131,33 @@ def logs(draw: Any) -> bytes:
     return b"\n".join(lines)
 
 
+@st.composite
+def usual_logs(draw: Any) -> bytes:
+    """Conversations of one program, whose calls nearly all go on by texts and were served what they could be."""
+    frame, wrap, writer = draw(FRAME), draw(WRAP), draw(WRITER)
+    histories = [[{"role": "system", "content": LONG + draw(WORDS)}] for _ in range(draw(st.integers(1, 3)))]
+    tokens = [800] * len(histories)
+    lines = []
+    for number in range(draw(st.integers(6, 20))):
+        place = draw(st.integers(0, len(histories) - 1))
+        history, served = histories[place], tokens[place]
+        oddity = draw(st.sampled_from(["", "", "", "", "system", "retry", "repeated text", "missed", "no counts"]))
+        if oddity == "system":
+            history[0] = {"role": "system", "content": f"{number} {LONG}"}
+        if oddity != "retry":
+            texts = draw(st.lists(WORDS, min_size=1, max_size=2))
+            history += [{"role": draw(ROLE), "content": f"{number} {text}"} for text in texts]
+            tokens[place] += draw(st.integers(1, 300))
+        if oddity == "repeated text":
+            history.append({"role": "user", "content": "Continue."})
+        cached = 0 if oddity == "missed" else served // 128 * 128
+        usage: dict[str, Any] = {"prompt_tokens": tokens[place], "prompt_tokens_details": {"cached_tokens": cached}}
+        response = {"usage": {} if oddity == "no counts" else usage}
+        record = wrap(1793534400 + number, frame(history, "gpt-4.1", number), response)
+        lines.append(draw(DAMAGE)(json.dumps(record, **writer).encode()))
+    return b"\n".join(lines)
+
+
 PRICE = Price(input_usd_per_mtok=2.0, cached_usd_per_mtok=0.5, output_usd_per_mtok=8.0)
 
 
@@ -146,7 +174,7 @@ def looked_at(file: Path) -> tuple[list[Call], list[Sketch | str], ExplainReport
 
 
 @hypothesis_settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(logs())
+@given(logs() | usual_logs())
 def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
     file = tmp_path / "log.jsonl"
     file.write_bytes(data)
