@@ -22,7 +22,7 @@ from hitrate.explain.pairs import pairing
 from hitrate.explain.waterfall import Waterfalls
 from hitrate.explaining import explain_log
 from hitrate.logs.forms import Forms
-from hitrate.logs.pairs import Exchange
+from hitrate.logs.plain_calls import PlainCalls
 from hitrate.logs.sniff import open_log
 from hitrate.logs.split import Splitter
 from hitrate.targets.dialects.by_shape import read_reply
@@ -187,7 +187,7 @@ def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Splitter, "split", lambda self, data: None)
         patch.setattr(Forms, "fit", lambda self, data: None)  # so nothing is shown of a body, either
-        patch.setattr(Exchange, "plain_call", lambda self, record, body, line: None)
+        patch.setattr(PlainCalls, "of_record", lambda self, record, body, line: None)
         patch.setattr(usage_plans, "shape_of", lambda response, named: None)
         patch.setattr(
             Sketcher, "sketch", lambda self, body, dialect, headers=None: sketch_of_body(body, dialect, headers)

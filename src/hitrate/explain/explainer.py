@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding, SessionWaterfall, Waterfall
+from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Marker, Part, Sketch
@@ -26,6 +26,7 @@ from hitrate.explain.diff import Comparison, compare
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
 from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.grouping import Findings
+from hitrate.explain.judged import Explained, Judged, Sources
 from hitrate.explain.labelling import labels_of_loss, labels_without_cause, rounded_of_usual
 from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.pairs.pairing import Pairing
@@ -43,43 +44,6 @@ _BREAKS = frozenset({"rewrite", "summary"})
 _APART = frozenset({"first", "side"})
 _Prompts = tuple[CanonicalPrompt, CanonicalPrompt]
 _SAME_CONVERSATION = frozenset({"append", "repeat", "rewind", "branch", "rewrite", "summary"})
-
-
-class Sources(NamedTuple):
-    """What the layers above give: the wire formats, the bodies, the rules and the prices.
-
-    `sketch`, `canonical` and `texts` (of the parts of the sketch) raise ValueError for a body that cannot be read;
-    `body` gives that of an earlier call.
-    """
-
-    sketch: Callable[[Call], Sketch]
-    canonical: Callable[[bytes, str], CanonicalPrompt]
-    texts: Callable[[bytes, str], Sequence[str]]
-    host: Callable[[Call], str | None]
-    body: Callable[[int], bytes]
-    facts: Callable[[Seen], Facts]
-    price: Callable[[Call], Price | None]
-
-
-class Judged(NamedTuple):
-    """What the caller may want to know of a call that was added."""
-
-    seen: Seen
-    price: Price | None
-    continues: bool
-    """It goes on with an earlier conversation whose text is whole."""
-    like: int | None = None
-    """The earlier call whose prompt agrees longest with this one's."""
-
-
-class Explained(NamedTuple):
-    """What was found in a log; the findings the dearest first."""
-
-    findings: tuple[Finding, ...]
-    waterfall: Waterfall
-    by_session: tuple[SessionWaterfall, ...]
-    by_call: tuple[CallRate, ...]
-    sessions: int  # those without token counts included
 
 
 class _Blame(NamedTuple):

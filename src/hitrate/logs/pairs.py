@@ -13,12 +13,10 @@ from msgspec.structs import replace
 
 from hitrate.core.headers import kept_request_headers
 from hitrate.core.model import Call, Reading, Timing, Usage
-from hitrate.core.recent import Recent
 from hitrate.core.records import Remark, Skipped
 from hitrate.core.spans import compact
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.logs.answered import ANSWER_MEMBERS, DIAGNOSIS_MEMBERS, answer_headers, diagnosis_of
-from hitrate.logs.forms import Fitting
 from hitrate.logs.interface import ReplyReader
 from hitrate.logs.shapes import body_problems, guess_dialect, is_request_body, kind, named
 
@@ -30,11 +28,8 @@ DONE_MEMBERS = ("done", "done_at", "completed_at", "finished_at", "end_time", "e
 SESSION_MEMBERS = ("session", "session_id", "sessionId", "conversation_id", "conversationId")
 _IS_DONE = frozenset(DONE_MEMBERS)
 
-_EARLIEST, _LATEST_IN_SECONDS = 1e9, 1e10
+EARLIEST, LATEST_IN_SECONDS = 1e9, 1e10
 """2001, and 2286: a number beyond is a count of smaller units."""
-
-_SHAPES = 256
-"""Sets of members, of a record and its response, that are kept in mind."""
 
 _WIRES = frozenset(
     {"openai-chat", "openai-responses", "anthropic-messages", "bedrock-converse", "gemini-generate", RENDERED}
@@ -69,9 +64,6 @@ class Exchange:
     def __init__(self, read_reply: ReplyReader, *, api: str | None = None) -> None:
         self._read_reply = read_reply
         self._api = api
-        self._times: Recent[tuple[str | None, ...], str] = Recent(_SHAPES)
-        """By the names of members in a record and its response: "" where there is more to be read, else the one member
-        that can hold a time, or one that is not there."""
 
     def read(
         self,
@@ -109,9 +101,6 @@ class Exchange:
 
         `problems` are those of the body.
         """
-        if body is not None and not problems and (call := self.plain_call(record, body, line)) is not None:
-            yield call
-            return
         at, time_problem = _time(record, pointer, TIME_MEMBERS)
         done, done_problem = (None, None) if _IS_DONE.isdisjoint(record) else _time(record, pointer, DONE_MEMBERS)
         response, response_problem = _response(record, pointer)
@@ -135,54 +124,6 @@ class Exchange:
         call = _call(record, body or _NO_BODY, response, reading, dialect, at, done, line)
         yield _with_more(call, record, response)
 
-    def plain_call(self, record: dict[str, Any], body: Body, line: int | None) -> Call | None:
-        """The call of a record with no more to it than a time, a request and the counts of a reply: by far the most
-        usual. None where there is anything else to be read, or something to be said."""
-        response = record.get("response")
-        if type(response) is not dict or self._api is not None:
-            return None
-        names = (*record, None, *response)
-        time_member = self._times.get(names)
-        if time_member is None:
-            self._times.put(names, time_member := _time_member_alone(record, response))
-        if not time_member or isinstance(record.get("body"), dict) or isinstance(record.get("request"), dict):
-            return None
-        usage = response.get("usage")
-        if type(usage) is not dict or not DIAGNOSIS_MEMBERS.isdisjoint(usage):
-            return None
-        at = None
-        if (told := record.get(time_member)) is not None and (at := unix_time(told)) is None:
-            return None
-        found, reading = self._read_reply(response, RENDERED if _is_rendered(body) else None)
-        if reading.fault is not None:
-            return None
-        return _plain_call(response, record.get("model"), body, found, reading, at, line)
-
-    def call_in_form(self, fitting: Fitting, body: Body, line: int | None) -> Call | None:
-        """The same for a line that fits the form of such a record."""
-        form, _, _, told, response, counts = fitting
-        at = told if type(told) is float and told < _LATEST_IN_SECONDS else None
-        if told is not None and (at is None or at < _EARLIEST) and (at := unix_time(told)) is None:
-            return None
-        if body.dialect == form.dialect and (usage := form.usage(counts)) is not None:
-            return Call(
-                target="",
-                dialect=form.wire,
-                body=body.data,
-                model=_text(body.model) or _text(response.get("model")) or _text(form.model),
-                usage=usage,
-                timing=None if at is None else Timing(at=at, sent_at_s=at),
-                raw_usage=response["usage"],
-                line=line,
-            )
-        found, reading = self._read_reply(response, RENDERED if _is_rendered(body) else None)
-        if reading.fault is not None:
-            return None
-        call = _plain_call(response, form.model, body, found, reading, at, line)
-        if found is not None and call.dialect == found:
-            form.learn(fitting, reading, found, body.dialect)
-        return call
-
     def _reading(
         self, record: dict[str, Any], response: dict[str, Any] | None, guessed: str | None
     ) -> tuple[str, Reading]:
@@ -200,39 +141,6 @@ class Exchange:
 
 
 _NO_BODY = Body((), b"")
-
-
-def _plain_call(
-    response: dict[str, Any],
-    model: Any,
-    body: Body,
-    wire: str | None,
-    reading: Reading,
-    at: float | None,
-    line: int | None,
-) -> Call:
-    """`model` is the one that the record names beside body and response."""
-    guessed = None if body.dialect is None else wire_named(body.dialect)
-    return Call(
-        target="",
-        dialect=RENDERED if guessed == RENDERED else wire or guessed or "",
-        body=body.data,
-        model=_text(body.model) or _text(response.get("model")) or _text(model),
-        usage=reading.usage,
-        timing=None if at is None else Timing(at=at, sent_at_s=at),
-        reply=reading.reply,
-        raw_usage=reading.raw_usage,
-        line=line,
-    )
-
-
-def _is_rendered(body: Body) -> bool:
-    return body.dialect is not None and wire_named(body.dialect) == RENDERED
-
-
-def time_member_of(record: dict[str, Any]) -> str:
-    """The member that the time of a plain record stands in; "" for none."""
-    return next((name for name in TIME_MEMBERS if name in record), "")
 
 
 def request_in(record: dict[str, Any]) -> tuple[tuple[str, ...] | None, Any]:
@@ -306,14 +214,6 @@ def _call(
     )
 
 
-def _time_member_alone(record: dict[str, Any], response: dict[str, Any]) -> str:
-    """What `Exchange._times` says of a record."""
-    times = [name for name in TIME_MEMBERS if name in record]
-    if len(times) > 1 or not _IN_RECORD.isdisjoint(record) or not _IN_RESPONSE.isdisjoint(response):
-        return ""
-    return (*times, TIME_MEMBERS[0])[0]
-
-
 def _with_more(call: Call, record: dict[str, Any], response: dict[str, Any]) -> Call:
     """The call with what the fewest logs have: names, headers, a status."""
     if _MORE.isdisjoint(record) and _MORE.isdisjoint(response) and record.get("response") is response:
@@ -332,8 +232,10 @@ def _with_more(call: Call, record: dict[str, Any], response: dict[str, Any]) -> 
 
 
 _MORE = frozenset({"provider", "purpose", "headers", "status", *SESSION_MEMBERS, *ANSWER_MEMBERS})
-_IN_RECORD = _MORE.union({"api", "dialect", "ttft_ms"}, DONE_MEMBERS)
-_IN_RESPONSE = _MORE.union({"body", "events", "ttft_ms", "service_tier", "error", "usageMetadata"}, DIAGNOSIS_MEMBERS)
+MORE_IN_RECORD = _MORE.union({"api", "dialect", "ttft_ms"}, DONE_MEMBERS)
+MORE_IN_RESPONSE = _MORE.union(
+    {"body", "events", "ttft_ms", "service_tier", "error", "usageMetadata"}, DIAGNOSIS_MEMBERS
+)
 """What the calls of the fewest logs have, in either place."""
 
 
@@ -399,9 +301,9 @@ def unix_time(value: Any) -> float | None:
             return moment.timestamp()
         except (ValueError, OverflowError):
             return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not _EARLIEST <= value < 1e19:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not EARLIEST <= value < 1e19:
         return None
-    while value >= _LATEST_IN_SECONDS:
+    while value >= LATEST_IN_SECONDS:
         value /= 1000
     return float(value)
 

@@ -21,6 +21,12 @@ def whole_in_front(known: KnownCalls, seen: Seen, prompt: Prompt, walk: Walk) ->
     return call if is_whole and not known.apart(call, seen.session) else None
 
 
+def is_beside(known: KnownCalls, prompt: Prompt, front: int) -> bool:
+    """Whether a prompt goes on from the newest call of a conversation with messages that were all sent before: two
+    agents with other instructions go through one history side by side."""
+    return known.last_with(prompt.digests[-1]) is not None and known.tips[known.conversations[front]] == front
+
+
 def went_apart(known: KnownCalls, call: int, front: int) -> bool:
     """Whether a call is no later state of what the call `front` began: of another conversation, or of a branch."""
     while call > front:

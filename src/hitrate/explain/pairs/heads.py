@@ -41,9 +41,9 @@ class _Alike:
         self._lengths: list[int] = []
 
     def add(self, head: _Head) -> None:
-        for kept, new in ((self._heads, head), (self._lengths, head.characters)):
-            kept.append(new)  # type: ignore[attr-defined]
-            del kept[:-_HEADS_OF_A_SHAPE]  # type: ignore[attr-defined]
+        self._heads.append(head)
+        self._lengths.append(head.characters)
+        del self._heads[:-_HEADS_OF_A_SHAPE], self._lengths[:-_HEADS_OF_A_SHAPE]
 
     def nearest(self, characters: int, *, limited: bool) -> list[_Head]:
         """Those whose length differs least from this one; if `limited`, of those that are about as long."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from hitrate.core.prompt import Part
 from hitrate.core.recent import Recent
 from hitrate.explain.evidence import Relation, Seen
 from hitrate.explain.pairs.prefix_tree import PrefixTree, Walk
@@ -85,6 +86,11 @@ class KnownCalls:
     def tip(self, conversation: int) -> Tip | None:
         """The newest answered call of a conversation; None where there is none or it was forgotten."""
         return self._prompts.get(conversation)
+
+    def parts_of_newest(self, seen: Seen) -> Sequence[Part] | None:
+        """Of a call, where it is the newest answered one of its conversation."""
+        tip = self.tip(seen.conversation)
+        return tip.prompt.parts if tip is not None and self.indexes[tip.call] == seen.index else None
 
     def apart(self, call: int, session: str) -> bool:
         """Whether the log says that a call belongs to another session than `session`."""

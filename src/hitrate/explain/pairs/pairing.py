@@ -7,13 +7,14 @@ the conversation is the one whose messages make up most of the prompt, wherever 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
-from hitrate.core.prompt import Part, Sketch
+from hitrate.core.prompt import Sketch
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
-from hitrate.explain.pairs.fan_in import joins, went_apart, whole_in_front
+from hitrate.explain.pairs.fan_in import is_beside, joins, went_apart, whole_in_front
 from hitrate.explain.pairs.going_on import going_on, going_on_from
 from hitrate.explain.pairs.heads import Heads, heads_alike
 from hitrate.explain.pairs.known_calls import KnownCalls
@@ -70,7 +71,9 @@ class Pairing:
     """
 
     def __init__(self, texts_of: TextsOf | None = None) -> None:
-        self._known = KnownCalls()
+        known = self._known = KnownCalls()
+        self.go_on, self.parts_of_newest = partial(going_on_from, known), known.parts_of_newest
+        """For a call of which is known how it goes on."""
         self._heads = Heads()
         self._texts_of = texts_of
 
@@ -107,15 +110,6 @@ class Pairing:
             retry_of=None if found.retry_of is None else known.indexes[found.retry_of],
             denied=None if found.denied is None else known.indexes[found.denied],
         )
-
-    def go_on(self, before: Seen, seen: Seen, further: Sequence[Part]) -> Pair | None:
-        """As `going_on_from`."""
-        return going_on_from(self._known, before, seen, further)
-
-    def parts_of_newest(self, seen: Seen) -> Sequence[Part] | None:
-        """Of a call, where it is the newest of its conversation."""
-        tip = self._known.tip(seen.conversation)
-        return tip.prompt.parts if tip is not None and self._known.indexes[tip.call] == seen.index else None
 
     def check_integrity(self) -> None:
         """As `KnownCalls.check_integrity`."""
@@ -225,20 +219,15 @@ class Pairing:
             for call in self._known.ended_with(prompt.digests[-1], whole, walk):
                 if not self._known.apart(call, seen.session):
                     return self._carried_on(seen, prompt, walk, call)
-        front = whole_in_front(self._known, seen, prompt, walk)
-        if front is not None and self._is_beside(prompt, front):
+        known = self._known
+        front = whole_in_front(known, seen, prompt, walk)
+        if front is not None and is_beside(known, prompt, front):
             return self._carried_on(seen, prompt, walk, front)
         candidate = self._most_in_common(seen, prompt)
         found = None if candidate is None else self._related(seen, prompt, walk, candidate, front)
         if found is None and not joins(self._known, seen, prompt):
             found = self._summary(seen, prompt) or self._replay(seen, prompt)
         return found or self._start(seen, prompt, walk)
-
-    def _is_beside(self, prompt: Prompt, front: int) -> bool:
-        """Whether a prompt goes on from the newest call of a conversation with messages that were all sent before: two
-        agents with other instructions go through one history side by side."""
-        known = self._known
-        return known.last_with(prompt.digests[-1]) is not None and known.tips[known.conversations[front]] == front
 
     def _most_in_common(self, seen: Seen, prompt: Prompt) -> int | None:
         """The call with most of this prompt's messages, if these are enough to be the same conversation."""

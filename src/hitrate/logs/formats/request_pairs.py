@@ -18,7 +18,8 @@ from hitrate.core.records import Skipped
 from hitrate.logs.forms import Forms
 from hitrate.logs.interface import Item, Repeated, ReplyReader
 from hitrate.logs.lines import decoded, first_objects, raw_lines
-from hitrate.logs.pairs import Exchange, is_exchange, request_in, time_member_of
+from hitrate.logs.pairs import Exchange, is_exchange, request_in
+from hitrate.logs.plain_calls import PlainCalls, time_member_of
 from hitrate.logs.split import Origin, Splitter
 
 _REMEMBERED = 1 << 16
@@ -46,6 +47,7 @@ class _Lines:
 
     def __init__(self, read_reply: ReplyReader) -> None:
         self._exchange = Exchange(read_reply)
+        self._plain = PlainCalls(read_reply)
         self._splitter = Splitter()
         self._forms = Forms()
         self._seen: Recent[tuple[str, int], bool] = Recent(_REMEMBERED)
@@ -65,7 +67,7 @@ class _Lines:
         if found is None:
             return ()
         body, shown = found
-        call = self._exchange.call_in_form(fitting, body, number)
+        call = self._plain.in_form(fitting, body, number)
         if call is None:
             return ()
         if identity is not None:
@@ -85,7 +87,7 @@ class _Lines:
             record, body = found
             if _is_repeated(record, data, self._seen):
                 yield Repeated()
-            elif (call := exchange.plain_call(record, body, number)) is not None:
+            elif (call := self._plain.of_record(record, body, number)) is not None:
                 if len(body.path) == 1:
                     self._forms.learn(data, body.data, time_member=time_member_of(record), model=record.get("model"))
                 yield call
