@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hitrate.core.spans import resolve
-from hitrate.explain.diff import CHANGES, first_divergence
+from hitrate.explain.diff import CHANGES, changes, first_divergence
 from hitrate.explain.diff.texts import common_prefix, common_suffix
 from hitrate.targets.dialects import dialect
 
@@ -183,3 +183,14 @@ def test_common_ends_are_those_that_a_loop_finds(start, one, other, end):
     assert was[len(was) - suffix :] == now[len(now) - suffix :]
     longest = min(len(was), len(now)) - prefix
     assert suffix == longest or was[len(was) - suffix - 1] != now[len(now) - suffix - 1]
+
+
+@given(texts, texts, texts, texts)
+def test_how_two_strings_begin_to_differ_spares_work_and_changes_nothing(front, old, new, end):
+    was, now = front + old + end, front + new + end
+    assume(was != now)
+    offset = common_prefix(was, now)
+    found = changes.change_of_strings(was, now, offset)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(changes, "_begins_unlike", lambda old, new: False)
+        assert changes.change_of_strings(was, now, offset) == found

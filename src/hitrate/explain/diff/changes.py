@@ -58,9 +58,10 @@ def change_of_strings(was: str, now: str, offset: int) -> str:
         return "json text" if compact(_json(was)) == compact(_json(now)) else "json order"
     behind = common_suffix(was, now, offset)
     old, new = was[offset : len(was) - behind], now[offset : len(now) - behind]
-    if _without_white_space(old) == _without_white_space(new):
+    unlike = _begins_unlike(old, new)
+    if not unlike and _without_white_space(old) == _without_white_space(new):
         return "white space"
-    if not (was.isascii() and now.isascii()) and _same_but_for_form(was, now, offset, behind):
+    if not unlike and not (was.isascii() and now.isascii()) and _same_but_for_form(was, now, offset, behind):
         return "unicode form"
     if len(old) == len(new) and old.casefold() == new.casefold():
         return "letter case"
@@ -118,6 +119,14 @@ def change_of_ids(was: list[int], now: list[int], position: int) -> tuple[str, i
 
 _LONGEST_MERGE = 16
 _IDS_TO_AGREE = 8
+
+
+def _begins_unlike(old: str, new: str) -> bool:
+    """Whether two texts that part at their start are seen to differ in more than white space and Unicode form: both
+    begin with a visible ASCII character, which nothing behind it combines with."""
+    starts = old[:2], new[:2]
+    visible = all(len(one) == 2 and one.isascii() and one[0].isprintable() and one[0] != " " for one in starts)
+    return visible and old[0] != new[0]
 
 
 def _without_white_space(text: str) -> str:

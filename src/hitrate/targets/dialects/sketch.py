@@ -34,6 +34,7 @@ from hitrate.targets.dialects.prompt_parts import parts_of, segments_of_parts, t
 from hitrate.targets.dialects.rendered_parts import rendered_parts, rendered_pieces
 from hitrate.targets.dialects.settings import NEUTRAL, header_settings, settings_of
 from hitrate.targets.dialects.sketch_pieces import Element, Frame, Request, joined, without_marks
+from hitrate.targets.dialects.text_parts import TextParts
 from hitrate.targets.stray_marks import spells_mark, stray_marks
 
 REMEMBERED = 1 << 14
@@ -170,7 +171,8 @@ class _WireSketcher:
         self.has_list = self._list != ""
         self._stand_in = msgspec.json.encode(stand_in)
         self._opening = b'{"' + self._list.encode() + b'":['
-        self._kinds: dict[str, str | None] = {}
+        self._text_parts = TextParts(self._kind_of)
+        self.parts_of_texts = self._text_parts.parts_of
         self._marks_look_back = name == "bedrock-converse"
         if self._list:
             self._stand_in_part = parts_of(self._prompt(self._opening + self._stand_in + b"]}"))[0]
@@ -287,16 +289,6 @@ class _WireSketcher:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
-    def parts_of_texts(self, messages: Sequence[TextMessage]) -> tuple[Part, ...] | None:
-        kinds = self._kinds
-        parts = []
-        for one in messages:
-            kind = kinds.get(one.role)
-            if kind is None and (kind := self._kind_of(one.role)) is None:
-                return None
-            parts.append(text_part(kind, one.content))
-        return tuple(parts)
-
     def _elements_of(self, raws: list[msgspec.Raw]) -> list[Element]:
         get = self._elements.get
         digests = [_sha256(raw).digest() for raw in raws]
@@ -336,18 +328,14 @@ class _WireSketcher:
             plain = _plain(message)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-        kind = self._kind_of(plain.role)
+        kind = self._text_parts.kind_of(plain.role)
         return None if kind is None else text_part(kind, plain.content)
 
     def _kind_of(self, role: str) -> str | None:
-        """Of the part that a message of this role and a text is; None where it is not as simple as that. The wire is
-        asked once a role, with another text."""
-        if role not in self._kinds:
-            sample = msgspec.json.encode({"role": role, "content": _TEXT})
-            segments = () if self._marks_look_back else self._prompt(self._opening + sample + b"]}").segments
-            is_plain = len(segments) == 1 and segments[0].text == _TEXT
-            self._kinds[role] = segments[0].kind if is_plain else None
-        return self._kinds[role]
+        """Of the part that a message of this role and a text is, asked of the wire with another text."""
+        sample = msgspec.json.encode({"role": role, "content": _TEXT})
+        segments = () if self._marks_look_back else self._prompt(self._opening + sample + b"]}").segments
+        return segments[0].kind if len(segments) == 1 and segments[0].text == _TEXT else None
 
     def _read_alone(self, message: bytes) -> Element:
         """Behind a stand-in, which takes the markers that stand in front of all text."""
