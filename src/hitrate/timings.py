@@ -24,6 +24,18 @@ def timing_names() -> list[str]:
 
 def load_timing(path_or_name: str) -> EngineTiming:
     """A file, or a set-up by its name. InputFileError for a file that is no timing, UsageError where there is none."""
+    return _timing(path_or_name, _members(path_or_name)["timing"])
+
+
+def longest_prompt_tokens(path_or_name: str) -> int | None:
+    """Of those that the timing was fitted to; None where it does not say. Errors as `load_timing`."""
+    source = _members(path_or_name).get("source")
+    tokens = source.get("longest_prompt_tokens") if isinstance(source, dict) else None
+    return tokens if isinstance(tokens, int) else None
+
+
+def _members(path_or_name: str) -> dict[str, Any]:
+    """Of the file; `timing` is a table."""
     if Path(path_or_name).is_file():
         file: Any = Path(path_or_name)
     elif path_or_name in timing_names():
@@ -40,10 +52,9 @@ def load_timing(path_or_name: str) -> EngineTiming:
         raise InputFileError(path_or_name, f"cannot be read ({error.strerror})") from None
     except ValueError as error:  # neither UTF-8 nor TOML
         raise InputFileError(path_or_name, f"not TOML: {error}") from None
-    table = members.get("timing")
-    if not isinstance(table, dict):
+    if not isinstance(members.get("timing"), dict):
         raise InputFileError(path_or_name, "has no table [timing]; write one with: hitrate calibrate MEASURED -o FILE")
-    return _timing(path_or_name, table)
+    return members
 
 
 def _setups() -> Any:

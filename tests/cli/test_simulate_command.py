@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,15 @@ def test_a_page_with_a_plot(hitrate, trace, tmp_path):
     assert "Hit rate over the size of the cache" in text
     assert text.count("<path") >= 6
     assert "1  leaf-lru, tokens, every size" in text
+
+
+def test_every_kernel_gives_the_same(hitrate, trace):
+    asked = ("simulate", trace, "--capacity-blocks", "4,unlimited", "--rules", "vllm,leaf-lru,fifo", "--json")
+    plain = hitrate(*asked, "--kernel", "python")
+
+    assert hitrate(*asked).out == plain.out
+    if find_spec("numba") is not None:
+        assert hitrate(*asked, "--kernel", "fast").out == plain.out
 
 
 def test_a_lifetime_and_a_vendors_rule(hitrate, trace):

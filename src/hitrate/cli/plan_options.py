@@ -13,7 +13,6 @@ from hitrate.cli.options import Finite, all_of
 if TYPE_CHECKING:
     from hitrate.core.money import Price
     from hitrate.core.simulation_results import Goal
-    from hitrate.sim.timing.engine_timing import EngineTiming
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _GOAL = re.compile(r"(?:(?P<statistic>mean|p50|p90|p99):)?(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m)")
@@ -116,8 +115,7 @@ def plan_members(
     return {
         "stores_gib": stores_gib,
         "store_bytes_per_s": None if store_gbps is None else 1e9 * store_gbps,
-        "timing": _timing(timing),
-        "timing_name": timing,
+        **_timed(timing),
         "arrival_rate": arrival_rate,
         "goal": goal,
         "price": _price(price, provider, prices_from),
@@ -127,10 +125,16 @@ def plan_members(
     }
 
 
-def _timing(named: str | None) -> EngineTiming | None:
-    from hitrate.timings import load_timing
+def _timed(named: str | None) -> dict[str, Any]:
+    if named is None:
+        return {}
+    from hitrate.timings import load_timing, longest_prompt_tokens
 
-    return None if named is None else load_timing(named)
+    return {
+        "timing": load_timing(named),
+        "timing_name": named,
+        "timed_prompt_tokens": longest_prompt_tokens(named),
+    }
 
 
 def _price(named: str | None, provider: str | None, prices_from: str | None) -> Price | None:

@@ -12,6 +12,7 @@ from hitrate.cli.plan_options import plan_options
 
 if TYPE_CHECKING:
     from hitrate.core.kv_memory import KvMemory
+    from hitrate.sim.capacity.kernel import Kernel
     from hitrate.simulating import Last
 
 _MOST_POINTS = 1000
@@ -151,6 +152,13 @@ def _last(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
     help="Processes that share long work; left out, one a processor. 1 is this process alone.",
 )
 @click.option(
+    "--kernel",
+    type=click.Choice(("auto", "python", "fast")),
+    default="auto",
+    show_default=True,
+    help="Which form of a rule replays; fast is compiled and needs hitrate[fast]. All give the same.",
+)
+@click.option(
     "--cluster",
     metavar="ADDRESS",
     help="A Dask scheduler, as tcp://host:8786, whose workers share the work; needs hitrate[dask].",
@@ -172,6 +180,7 @@ def simulate(
     replicas: tuple[int, ...],
     policies: tuple[str, ...],
     seed: int,
+    kernel: Kernel,
     workers: int | None,
     cluster: str | None,
     output: str | None,
@@ -206,6 +215,7 @@ def simulate(
         replicas=replicas,
         policies=policies,
         seed=seed,
+        kernel=kernel,
         **plan_members(**planning),
     )
     progress = ReplayProgress()

@@ -15,6 +15,7 @@ from hitrate.sim.sped_up import SpedUp
 from hitrate.simulating.money_notes import notes_on_money
 from hitrate.simulating.packed import packed
 from hitrate.simulating.planning import is_planned, planned
+from hitrate.simulating.replaying import TraceSums
 from hitrate.simulating.rows import curve_rows, new_curve, row
 from hitrate.simulating.scale_out import Scale, Watched
 from hitrate.simulating.wanted import Point, Wanted, points
@@ -79,12 +80,15 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
         rows=rows,
         plan=plan,
         curve=None if curve is None else curve_rows(curve, sums, trace.facts, wanted),
-        notes=(*_notes(trace, asked, own_tokens, wanted), *notes_on_money(wanted, replayed, sums.span_s)),
+        notes=(
+            *_notes(trace, asked, own_tokens, wanted, sums),
+            *notes_on_money(wanted, replayed, sums.span_s),
+        ),
         records=sums.records,
     )
 
 
-def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted) -> Iterator[str]:
+def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted, sums: TraceSums) -> Iterator[str]:
     facts = trace.facts
     if facts.block_tokens != own_tokens:
         yield f"blocks of {own_tokens} tokens regrouped to {facts.block_tokens}"
@@ -101,8 +105,18 @@ def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted
         yield from wanted.memory.notes
     if wanted.arrival_rate != 1:
         yield f"requests arrive {wanted.arrival_rate:g} times as fast as in the trace; lifetimes stay as they are"
+    yield from _timing_notes(wanted, sums)
     yield from _store_notes(wanted)
     yield from _fleet_notes(asked, wanted)
+
+
+def _timing_notes(wanted: Wanted, sums: TraceSums) -> Iterator[str]:
+    known = wanted.timed_prompt_tokens
+    if known is not None and sums.longest_prompt_tokens > known:
+        yield (
+            f"times of {wanted.timing_name} were measured with prompts of up to {known:,} tokens; here they are of up "
+            f"to {sums.longest_prompt_tokens:,}, for which they are extrapolated"
+        )
 
 
 def _store_notes(wanted: Wanted) -> Iterator[str]:

@@ -14,6 +14,7 @@ from hitrate.core.simulation_results import Goal
 from hitrate.core.trace import Replayable
 from hitrate.errors import UsageError
 from hitrate.sim.capacity.definitions import DEFINITIONS, Definition
+from hitrate.sim.capacity.kernel import Kernel, check_kernel
 from hitrate.sim.capacity.rules import BlockRule, block_rule, step_note
 from hitrate.sim.policies.registry import make_policy
 from hitrate.sim.timing.engine_timing import EngineTiming
@@ -71,9 +72,12 @@ class Wanted(Struct, frozen=True, kw_only=True):
     store_bytes_per_s: float | None = None
     """To one replica; needs `memory`. None: transfers take no time."""
     seed: int = 0
+    kernel: Kernel = "auto"
     timing: EngineTiming | None = None
     """Of a replica's engine; None replays requests one after another."""
     timing_name: str | None = None
+    timed_prompt_tokens: int | None = None
+    """Of the longest prompt that the engine was measured with."""
     arrival_rate: float = 1.0
     """Times as fast as in the trace do requests arrive."""
     goal: Goal | None = None
@@ -96,6 +100,7 @@ class Point(Struct, frozen=True, kw_only=True):
     replicas: int = 1
     policy: str | None = None
     seed: int = 0
+    kernel: Kernel = "auto"
     timing: EngineTiming | None = None
     store: Store | None = None
     price_steps: tuple[int, ...] | None = None
@@ -104,6 +109,7 @@ class Point(Struct, frozen=True, kw_only=True):
 
 def points(facts: Replayable, wanted: Wanted) -> tuple[Point, ...]:
     """In the order of their rows. UsageError for what cannot be replayed of such a trace."""
+    check_kernel(wanted.kernel)
     for policy in wanted.policies:
         make_policy(policy)
     if wanted.curve and wanted.replicas != (1,):
@@ -132,6 +138,7 @@ def _points(facts: Replayable, wanted: Wanted) -> Iterator[Point]:
                     replicas=replicas,
                     policy=policy,
                     seed=wanted.seed,
+                    kernel=wanted.kernel,
                     timing=wanted.timing,
                     store=None if store_gib is None else _store(store_gib, facts.block_tokens, wanted),
                     price_steps=None if wanted.price is None or not rule.leading else price_steps(wanted.price),

@@ -185,7 +185,7 @@ def _of_work(result: SimulateResult, identity: str) -> Iterator[Figure]:
 
 
 def _of_sizes(result: SimulateResult, identity: str) -> Iterator[Figure]:
-    if not (shown := plots.lines(result)):
+    if not (shown := plots.lines(result)) or not any(len(line.points) > 1 for line in shown):
         return
     title = "Hit rate over the size of the cache"
     told = "; ".join(
