@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from msgspec import Struct
 
 
@@ -14,7 +12,7 @@ class TextMessage(Struct, forbid_unknown_fields=True):
     content: str
 
 
-class GoesOn(NamedTuple):
+class GoesOn(Struct, frozen=True):
     """A call whose body is that of an earlier call of its log with further messages behind, each a role and a text.
 
     Apart from the body, only line, time, counts and the raw usage that holds them differ between the two calls; neither
@@ -29,7 +27,7 @@ class GoesOn(NamedTuple):
     """One at least."""
 
 
-class AllTexts(NamedTuple):
+class AllTexts(Struct, frozen=True):
     """All messages of a request, each a role and a text."""
 
     start: int

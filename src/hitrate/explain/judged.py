@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from hitrate.core.findings import CallRate, Finding, SessionWaterfall, Waterfall
 from hitrate.core.model import Call
 from hitrate.core.money import Price
@@ -28,7 +30,7 @@ class Sources(NamedTuple):
     price: Callable[[Call], Price | None]
 
 
-class Judged(NamedTuple):
+class Judged(Struct, frozen=True):
     """What the caller may want to know of a call that was added."""
 
     seen: Seen

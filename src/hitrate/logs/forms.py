@@ -8,7 +8,7 @@ record. What fits is JSON with the same members, each with a value of the same k
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -35,7 +35,7 @@ _RESPONSE = ["", "response"]
 _decode = msgspec.json.Decoder().decode
 
 
-class Fitting(NamedTuple):
+class Fitting(msgspec.Struct, frozen=True):
     """A line that fits a form, with the values in it that a call is made of."""
 
     form: Form

@@ -56,11 +56,11 @@ class PlainCalls:
 
     def in_form(self, fitting: Fitting, body: Body, line: int | None) -> Call | None:
         """For a line that fits the form of such a record."""
-        form, _, _, told, response, counts = fitting
+        form, told, response = fitting.form, fitting.time, fitting.response
         at = told if type(told) is float and told < LATEST_IN_SECONDS else None
         if told is not None and (at is None or at < EARLIEST) and (at := unix_time(told)) is None:
             return None
-        if body.dialect == form.dialect and (usage := form.usage(counts)) is not None:
+        if body.dialect == form.dialect and (usage := form.usage(fitting.counts)) is not None:
             return Call(
                 target="",
                 dialect=form.wire,

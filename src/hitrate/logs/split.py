@@ -81,7 +81,7 @@ class Origin:
         """Its number among the calls of the log, once it is one."""
 
 
-class _Known(NamedTuple):
+class _Known(msgspec.Struct, frozen=True):
     """A body that is in order."""
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hitrate.core.prompt import Part
 from hitrate.core.recent import Recent
@@ -20,7 +21,7 @@ _SAME_END = 16
 """Calls that are looked through for one that ends at a place: more end with "Continue." than are worth a look."""
 
 
-class Tip(NamedTuple):
+class Tip(Struct, frozen=True):
     call: int
     prompt: Prompt
 
@@ -140,14 +141,14 @@ class KnownCalls:
         conversation: int,
         characters: int,
     ) -> None:
-        _, digests, sizes, head, _ = prompt
+        digests, head = prompt.digests, prompt.head
         self.indexes.append(seen.index)
         self.answered.append(seen.answered)
         self.against.append(-1 if against is None else against)
         self.relations.append(relation)
         self.conversations.append(conversation)
         self.characters.append(characters)
-        self.message_characters.append(characters - sum(sizes[:head]))
+        self.message_characters.append(characters - sum(prompt.sizes[:head]))
         self.heads.append(head)
         self.sessions.append(seen.session)
         self._last_with.update(dict.fromkeys(digests[head:], call))

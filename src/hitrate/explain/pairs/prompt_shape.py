@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from hitrate.core.prompt import Part, Sketch
 
 HEAD_KINDS = frozenset({"tools", "schema", "system"})
@@ -15,7 +17,7 @@ _COMMON = 0.25
 REPLY_KINDS = frozenset({"assistant", "tool"})
 
 
-class Prompt(NamedTuple):
+class Prompt(Struct, frozen=True):
     """`head` counts the leading parts that every conversation of an application has: tools, schemas, instructions."""
 
     parts: Sequence[Part]

@@ -58,12 +58,12 @@ class _Lines:
         fitting = self._forms.fit(data)
         if fitting is None:
             return ()
-        form, start, end, _, response, _ = fitting
-        identity = _identity(response, data)
+        form = fitting.form
+        identity = _identity(fitting.response, data)
         if identity is not None and self._seen.get(identity):
             return (Repeated(),)
         origin = Origin(form)
-        found = self._splitter.body(data[start:end], origin)
+        found = self._splitter.body(data[fitting.start : fitting.end], origin)
         if found is None:
             return ()
         body, shown = found
