@@ -31,12 +31,12 @@ def going_on_from(known: KnownCalls, before: Seen, seen: Seen, further: Sequence
     tip = known.tip(before.conversation)
     if tip is None or known.indexes[tip.call] != before.index:
         return None
-    last_with = known.last_with
+    owner_of = known.last_with.owner_of
     for part in further:
-        if last_with(part.digest) is not None:
+        if owner_of(part.digest) is not None:
             return None
     prompt = tip.prompt
-    if len(prompt.digests) <= prompt.head or last_with(prompt.digests[-1]) != tip.call:
+    if len(prompt.digests) <= prompt.head or owner_of(prompt.digests[-1]) is not tip.owner:
         return None
     return _carried_on(known, seen, tip, further) if known.tree.ends_open(tip.call) else None
 

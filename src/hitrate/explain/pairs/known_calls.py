@@ -10,6 +10,7 @@ from msgspec import Struct
 from hitrate.core.prompt import Part
 from hitrate.core.recent import Recent
 from hitrate.explain.evidence import Relation, Seen
+from hitrate.explain.pairs.newest_with import NewestWith, Owner
 from hitrate.explain.pairs.prefix_tree import PrefixTree, Walk
 from hitrate.explain.pairs.prompt_shape import Prompt
 
@@ -24,6 +25,8 @@ _SAME_END = 16
 class Tip(Struct, frozen=True):
     call: int
     prompt: Prompt
+    owner: Owner
+    """Of its messages."""
 
 
 class KnownCalls:
@@ -49,9 +52,8 @@ class KnownCalls:
         self.lately: list[int] = []
         """Conversations that were carried on last, the newest last."""
         self._prompts: Recent[int, Tip] = Recent(_TIPS)
-        self._last_with: dict[bytes, int] = {}
-        self.last_with = self._last_with.get
-        """The newest call with that message, None for a new one."""
+        self.last_with = NewestWith()
+        """The newest call with a message, None for a new one."""
         self._ending: dict[bytes, int] = {}
         self._same_end_before = array("q")
         self._newest_in_session: dict[str, int] = {}
@@ -100,7 +102,7 @@ class KnownCalls:
     def note_common(self, prompt: Prompt, conversation: int | None) -> None:
         """Messages of a prompt that were last seen in another conversation than its own are common ones."""
         for digest in prompt.digests[prompt.head :]:
-            call = self._last_with.get(digest)
+            call = self.last_with(digest)
             if call is not None and self.conversations[call] != conversation:
                 self.common.add(digest)
 
@@ -120,15 +122,20 @@ class KnownCalls:
             self.tips.append(-1)
             self.openings.append(len(prompt.digests))
         call = self.tree.insert(walk, seen.answered)
-        self._note(seen, prompt, call, relation, against, conversation, characters)
+        owner = self.last_with.note(prompt.digests[prompt.head :], call)
+        self._note(seen, prompt, call, relation, against, conversation, characters, owner)
         return conversation
 
     def record_going_on(self, seen: Seen, prompt: Prompt, tip: Tip) -> int:
         """`record` for an answered call that has the newest prompt of a conversation in front, behind which nothing was
         sent yet."""
         conversation = self.conversations[tip.call]
-        call = self.tree.extend(tip.call, prompt.digests[len(tip.prompt.digests) :])
-        self._note(seen, prompt, call, "append", tip.call, conversation, sum(prompt.sizes))
+        further = prompt.digests[len(tip.prompt.digests) :]
+        call = self.tree.extend(tip.call, further)
+        owner = tip.owner
+        if not self.last_with.go_on(owner, call, further):
+            owner = self.last_with.note(prompt.digests[prompt.head :], call)
+        self._note(seen, prompt, call, "append", tip.call, conversation, sum(prompt.sizes), owner)
         return conversation
 
     def _note(
@@ -140,6 +147,7 @@ class KnownCalls:
         against: int | None,
         conversation: int,
         characters: int,
+        owner: Owner,
     ) -> None:
         digests, head = prompt.digests, prompt.head
         self.indexes.append(seen.index)
@@ -151,7 +159,6 @@ class KnownCalls:
         self.message_characters.append(characters - sum(prompt.sizes[:head]))
         self.heads.append(head)
         self.sessions.append(seen.session)
-        self._last_with.update(dict.fromkeys(digests[head:], call))
         if digests:
             end = digests[-1]
             self._same_end_before.append(self._ending.get(end, -1))
@@ -164,7 +171,7 @@ class KnownCalls:
             self._newest_with_affinity[seen.affinity] = call
         if seen.answered and relation != "summary":
             self.tips[conversation] = call
-            self._prompts.put(conversation, Tip(call, prompt))
+            self._prompts.put(conversation, Tip(call, prompt, owner))
             lately = self.lately
             if not lately or lately[-1] != conversation:
                 self._move_to_front(conversation)
@@ -192,5 +199,6 @@ class KnownCalls:
             assert tip < 0 or self.conversations[tip] == conversation, f"call {tip} is no tip of {conversation}"
             kept = self.tip(conversation)
             assert kept is None or kept.prompt.digests == self.tree.digests_of(tip), f"another prompt at call {tip}"
-        for digest, call in self._last_with.items():
+        self.last_with.check_integrity()
+        for digest, call in self.last_with:
             assert digest in self.tree.digests_of(call), f"call {call} lacks a part that it was the last to have"
