@@ -5,14 +5,14 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class TextMessage(Struct, forbid_unknown_fields=True):
+class TextMessage(Struct, forbid_unknown_fields=True, gc=False):
     """The most usual message by far."""
 
     role: str
     content: str
 
 
-class GoesOn(Struct, frozen=True):
+class GoesOn(Struct, frozen=True, gc=False):
     """A call whose body is that of an earlier call of its log with further messages behind, each a role and a text.
 
     Apart from the body, only line, time, counts and the raw usage that holds them differ between the two calls; neither
@@ -27,7 +27,7 @@ class GoesOn(Struct, frozen=True):
     """One at least."""
 
 
-class AllTexts(Struct, frozen=True):
+class AllTexts(Struct, frozen=True, gc=False):
     """All messages of a request, each a role and a text."""
 
     start: int

@@ -3,6 +3,9 @@
 Values have no identity; a store adds ids. Units stand in the names (`ttft_s`, `prompt_tokens`). What an engine
 reported (`cached_tokens`), what a cache rule predicts (`expected_cached_tokens`, see `results`) and what was
 estimated never share a field. `None` is "not known"; it is never 0.
+
+What is made of every call, here and elsewhere, has `gc=False`: nothing in it refers back to it, so that the collector of
+cycles, for which there would be ever more to look through, need not know of it.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ REPEATED_TOTALS = "repeated_totals"
 Who adds them up counts the prompt twice."""
 
 
-class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Token counts of one call as the engine reported them, brought to one meaning.
 
     `prompt_tokens` are all input tokens, whatever the vendor's accounting. Each of them was read from the cache
@@ -60,7 +63,7 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.cached_tokens / self.prompt_tokens
 
 
-class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """When things happened, in seconds after the request was written to the socket, by a monotonic clock.
 
     `sent_at_s` is that moment on the run's own monotonic clock, so that calls of a run can be put in order;
@@ -85,7 +88,7 @@ class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.first_read_tokens > 1
 
 
-class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What the model answered. `message` is the assistant message exactly as it has to be sent back."""
 
     message: dict[str, Any]
@@ -103,7 +106,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The engine's own timing block (llama.cpp `timings`, Groq `x_groq`, ...), untouched."""
 
 
-class Happening(Struct, frozen=True, kw_only=True):
+class Happening(Struct, frozen=True, kw_only=True, gc=False):
     """Something a log says happened in a session between two calls.
 
     `kind` is "compaction", "setting" (model, thinking level, tools; `detail` names it with both values) or "aborted" (a
@@ -115,7 +118,7 @@ class Happening(Struct, frozen=True, kw_only=True):
     at: float | None = None
 
 
-class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Call(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One request to a model: what was asked, what came back, how long it took, and from which target.
 
     `session` and `turn` (from 1) are hitrate's own labels. `body` holds the bytes as sent. `headers` and
@@ -162,7 +165,7 @@ class StreamEvent(NamedTuple):
     data: bytes
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class Reading(Struct, frozen=True, kw_only=True, gc=False):
     """What a dialect made of a body or a stream.
 
     `first_token` and `first_content` are indices into the events that were read, None if there was none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Segment(Struct, frozen=True):
+class Segment(Struct, frozen=True, gc=False):
     """One piece of prompt text.
 
     `kind` is "tools", "schema", "system", "user", "assistant", "tool" or "image". `pointer` is the JSON pointer
@@ -20,7 +20,7 @@ class Segment(Struct, frozen=True):
     text: str
 
 
-class Marker(Struct, frozen=True):
+class Marker(Struct, frozen=True, gc=False):
     """A place, not text: an explicit cache breakpoint after segment number `after` (from 0)."""
 
     pointer: str
@@ -28,7 +28,7 @@ class Marker(Struct, frozen=True):
     ttl: str | None = None
 
 
-class CanonicalPrompt(Struct, frozen=True):
+class CanonicalPrompt(Struct, frozen=True, gc=False):
     """Segments in the order the engine renders them, and what else is part of the cache key.
 
     `namespace` separates entries that never share state: model, cache salt or isolation key.
@@ -41,7 +41,7 @@ class CanonicalPrompt(Struct, frozen=True):
     affinity: str | None = None
 
 
-class Part(Struct, frozen=True):
+class Part(Struct, frozen=True, gc=False):
     """One tool definition, schema, system block or message: the unit in which the prompts of a log are compared.
 
     `digest` is over the kinds and texts of its segments. So parts with one digest are the same prompt text, however
@@ -59,7 +59,7 @@ class Part(Struct, frozen=True):
     """Blocks of it, from 0, that carry an explicit cache marker, each with the lifetime as written."""
 
 
-class Setting(Struct, frozen=True):
+class Setting(Struct, frozen=True, gc=False):
     """A member of a request that is no prompt text: `pointer` its place in the body, `value` compact JSON.
 
     The pointer of a header is its name with a colon behind it.
@@ -69,7 +69,7 @@ class Setting(Struct, frozen=True):
     value: str
 
 
-class Sketch(Struct, frozen=True):
+class Sketch(Struct, frozen=True, gc=False):
     """A prompt as hashes and lengths: enough to find what it shares with others, without keeping its text.
 
     `parts` stand in the order the engine renders them. `key` are settings known to separate cache entries; `others`

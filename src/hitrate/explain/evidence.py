@@ -38,7 +38,7 @@ Relation = Literal[
 HEALTHY: frozenset[Relation] = frozenset({"first", "append", "repeat", "rewind", "branch", "opening", "side"})
 
 
-class Mark(Struct, frozen=True):
+class Mark(Struct, frozen=True, gc=False):
     """An explicit cache marker: how many blocks and code points of prompt stand up to it, and its lifetime."""
 
     blocks: int
@@ -46,7 +46,7 @@ class Mark(Struct, frozen=True):
     ttl: str | None = None
 
 
-class Seen(Struct, kw_only=True):
+class Seen(Struct, kw_only=True, gc=False):
     """What is kept of every call: numbers and hashes, no text. Times are Unix seconds."""
 
     index: int
@@ -86,7 +86,7 @@ class Seen(Struct, kw_only=True):
     diagnosis: dict[str, Any] | None = None
 
 
-class Pair(Struct, frozen=True, kw_only=True):
+class Pair(Struct, frozen=True, kw_only=True, gc=False):
     """A call beside the earlier one it continues, and beside the one whose state serves it best.
 
     Characters are code points of prompt text, counted in whole parts. `kept_characters` is text of this prompt behind
@@ -115,7 +115,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     another agent that began with the same question."""
 
 
-class Divergence(Struct, frozen=True, kw_only=True):
+class Divergence(Struct, frozen=True, kw_only=True, gc=False):
     """The first place where two prompts differ, as sent.
 
     `pointer` is a JSON pointer into the bodies. Inside a string, `offset` counts code points and `was` and `now` start
@@ -150,7 +150,7 @@ class Divergence(Struct, frozen=True, kw_only=True):
     """The change in one sentence."""
 
 
-class Facts(Struct, frozen=True, kw_only=True):
+class Facts(Struct, frozen=True, kw_only=True, gc=False):
     """What holds for a whole log."""
 
     rule: RuleSet | None = None
@@ -180,7 +180,7 @@ class Facts(Struct, frozen=True, kw_only=True):
         return self.minimum_tokens or 0
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
+class Evidence(Struct, frozen=True, kw_only=True, gc=False):
     """All that a cause is recognised by."""
 
     call: Seen
@@ -209,7 +209,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Breaks that this conversation had before, the newest last."""
 
 
-class Recognised(Struct, frozen=True, kw_only=True):
+class Recognised(Struct, frozen=True, kw_only=True, gc=False):
     """What a cause says of a call that it explains."""
 
     confidence: Literal["certain", "likely", "possible"]

@@ -30,7 +30,7 @@ class Sources(NamedTuple):
     price: Callable[[Call], Price | None]
 
 
-class Judged(Struct, frozen=True):
+class Judged(Struct, frozen=True, gc=False):
     """What the caller may want to know of a call that was added."""
 
     seen: Seen

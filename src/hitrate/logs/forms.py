@@ -35,7 +35,7 @@ _RESPONSE = ["", "response"]
 _decode = msgspec.json.Decoder().decode
 
 
-class Fitting(msgspec.Struct, frozen=True):
+class Fitting(msgspec.Struct, frozen=True, gc=False):
     """A line that fits a form, with the values in it that a call is made of."""
 
     form: Form

@@ -36,7 +36,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LAST_WHITE_SPACE = 0x20
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class Line(Struct, frozen=True, kw_only=True, gc=False):
     """One record: `data` as it stands in the file without white space around it, `value` decoded."""
 
     number: int
@@ -194,7 +194,7 @@ class Fault(Struct, frozen=True):
     reason: str
 
 
-class Parsed(Struct, frozen=True):
+class Parsed(Struct, frozen=True, gc=False):
     value: Any
     oddities: tuple[str, ...]
 

@@ -44,7 +44,7 @@ def is_exchange(value: Any) -> bool:
     )
 
 
-class Body(Struct, frozen=True):
+class Body(Struct, frozen=True, gc=False):
     """A request body in a record: where it stands, as member names, its bytes, and what is known of it."""
 
     path: tuple[str, ...]

@@ -81,7 +81,7 @@ class Origin:
         """Its number among the calls of the log, once it is one."""
 
 
-class _Known(msgspec.Struct, frozen=True):
+class _Known(msgspec.Struct, frozen=True, gc=False):
     """A body that is in order."""
 
     name: str

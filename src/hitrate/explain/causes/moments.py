@@ -18,7 +18,7 @@ Date = tuple[int | None, int, int]
 """Year (None where it is not written), month, day."""
 
 
-class Moment(Struct, frozen=True, kw_only=True):
+class Moment(Struct, frozen=True, kw_only=True, gc=False):
     """A point in time written at `start`..`end` of a line.
 
     `seconds` is the time of day, `step_s` the smallest step that its form can show. `dates` are the readings of the

@@ -24,7 +24,7 @@ _OTHERS_MOVED = frozenset(
 _WORD_BEFORE_DATE = re.compile(r"[^\W\d_]{1,14}[.,]?\s(?=\d)")
 
 
-class Spot(Struct, frozen=True, kw_only=True):
+class Spot(Struct, frozen=True, kw_only=True, gc=False):
     """`front` is what both texts share in front of the difference; `was` and `now` start at it."""
 
     front: str

@@ -13,7 +13,7 @@ from hitrate.explain.diff.units import GROUPS, Request, Unit
 from hitrate.explain.evidence import Divergence
 
 
-class Comparison(Struct, frozen=True, kw_only=True):
+class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     """`divergence` is None where one prompt is the start of the other; `relation` says which.
 
     Characters are code points of prompt text: of tools, schemas, system prompt and messages the strings and numbers,

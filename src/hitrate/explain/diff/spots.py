@@ -16,7 +16,7 @@ from hitrate.explain.diff.units import Path, Piece, Request, Unit, is_type, leaf
 Form = Literal["string", "value", "ids", "members", "element", "type", "role", "group"]
 
 
-class Spot(Struct, frozen=True, kw_only=True):
+class Spot(Struct, frozen=True, kw_only=True, gc=False):
     """Where two prompts part.
 
     - string: two strings differ at `offset`
@@ -45,7 +45,7 @@ class Spot(Struct, frozen=True, kw_only=True):
     """Of these lists."""
 
 
-class _Pair(Struct, frozen=True):
+class _Pair(Struct, frozen=True, gc=False):
     """Two units of one group, with the number of rendered pieces they share at the start."""
 
     was: Unit

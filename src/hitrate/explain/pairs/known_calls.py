@@ -22,7 +22,7 @@ _SAME_END = 16
 """Calls that are looked through for one that ends at a place: more end with "Continue." than are worth a look."""
 
 
-class Tip(Struct, frozen=True):
+class Tip(Struct, frozen=True, gc=False):
     call: int
     prompt: Prompt
     owner: Owner

@@ -17,7 +17,7 @@ _COMMON = 0.25
 REPLY_KINDS = frozenset({"assistant", "tool"})
 
 
-class Prompt(Struct, frozen=True):
+class Prompt(Struct, frozen=True, gc=False):
     """`head` counts the leading parts that every conversation of an application has: tools, schemas, instructions."""
 
     parts: Sequence[Part]
