@@ -4,7 +4,7 @@ Values have no identity; a store adds ids. Units stand in the names (`ttft_s`, `
 reported (`cached_tokens`), what a cache rule predicts (`expected_cached_tokens`, see `results`) and what was
 estimated never share a field. `None` is "not known"; it is never 0.
 
-What is made of every call, here and elsewhere, has `gc=False`: nothing in it refers back to it, so that the collector of
+What is made of every call, here and elsewhere, has `gc=False`: nothing in it refers back to it, so the collector of
 cycles, for which there would be ever more to look through, need not know of it.
 """
 
