@@ -219,9 +219,8 @@ class Pairing:
             for call in self._known.ended_with(prompt.digests[-1], whole, walk):
                 if not self._known.apart(call, seen.session):
                     return self._carried_on(seen, prompt, walk, call)
-        known = self._known
-        front = whole_in_front(known, seen, prompt, walk)
-        if front is not None and is_beside(known, prompt, front):
+        front = whole_in_front(self._known, seen, prompt, walk)
+        if front is not None and is_beside(self._known, prompt, front):
             return self._carried_on(seen, prompt, walk, front)
         candidate = self._most_in_common(seen, prompt)
         found = None if candidate is None else self._related(seen, prompt, walk, candidate, front)
