@@ -8,11 +8,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from practice_fakes import chat_body, exchange, serving, words
+from practice_fakes import Caller, chat_body, exchange, serving, words
 
 from hitrate.core.model import StreamEvent
 from hitrate.serve.practice.faults import KINDS, parse_fault
-from hitrate.serve.practice.options import PracticeModel
+from hitrate.serve.practice.options import PracticeModel, PracticeOptions
 from hitrate.targets.dialects.openai_chat import OpenAIChat
 
 STREAM = {"stream": True, "stream_options": {"include_usage": True}, "max_tokens": 6}
@@ -222,3 +222,31 @@ def test_equal_seeds_give_equal_runs():
 
     assert run(1) == run(1)
     assert run(1) != run(2)
+
+
+def test_who_waits_is_let_in_when_those_ahead_are_written_though_nobody_else_comes():
+    """Two end one after the other; what the second leaves to be written is due when nothing else happens any more."""
+    options = {
+        "rule": "slots",
+        "slots": 1,
+        "replicas": 2,
+        "routing": "session-affinity",
+        "write_delay_ms": 300.0,
+        "decode_rate": 100.0,
+    }
+
+    def body(key, tokens):
+        return chat_body("hello", user=key, max_tokens=tokens)
+
+    homes = {}
+    for key in "abcdefgh":
+        accepted = Caller(PracticeOptions(**options)).accept("/v1/chat/completions", body(key, 1))
+        homes.setdefault(accepted.job.replica, key)
+
+    with serving(**options) as port, ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(exchange, port, body(homes[0], 1)), pool.submit(exchange, port, body(homes[1], 10))]
+        while sum(row["in_flight"] for row in json.loads(get(port, "/state")[2])["replicas"]) < 2:
+            pass
+        asked.append(pool.submit(exchange, port, body(homes[1], 1)))
+
+        assert [answer.result(timeout=20)[0] for answer in asked] == [200, 200, 200]
