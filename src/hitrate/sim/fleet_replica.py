@@ -178,8 +178,6 @@ class Replica:
                 flight = self._flights.pop(number)
                 if self._held is not None:
                     self._held.remove(flight.asked)
-                if self._memory is not None:
-                    self._memory.forget(number)
 
     def check_integrity(self) -> None:
         """Raise AssertionError with the first broken invariant. Changes nothing."""

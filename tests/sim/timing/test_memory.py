@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hitrate.sim.timing.engine import Engine, Event
@@ -62,6 +62,7 @@ class _FromTheStart(Engine):
         self._shares = True
 
 
+@example(asked=[([], 0, 1)] * 5 + [([1, 1], 0, 1), ([1, 1, 1], 0, 2), ([2], 0, 2)], capacity=30, scheduled_ahead=True)
 @given(
     asked=st.lists(st.tuples(st.lists(st.sampled_from([1, 2]), max_size=4), st.integers(0, 20), st.integers(1, 12))),
     capacity=st.integers(30, 80),

@@ -71,8 +71,8 @@ class Engine:
         """Tokens that the decoding requests read in their next step."""
         self._used = 0
         """Tokens of KV memory."""
-        self._leaving = self._leaving_tokens = 0
-        """Who has ended, but whose place and memory the scheduler learns of one step later."""
+        self._leaving: list[tuple[_Request, int]] = []
+        """Who has ended, but of whose place and memory, so many tokens, the scheduler learns one step later."""
         self._steps = 0
         """Decoding steps so far."""
         self._ends: list[tuple[int, int, _Request]] = []
@@ -166,8 +166,9 @@ class Engine:
 
     def _let_go(self) -> None:
         """The scheduler learns of who has left."""
-        self._used -= self._leaving_tokens
-        self._leaving = self._leaving_tokens = 0
+        for request, tokens in self._leaving:
+            self._free(request, tokens)
+        self._leaving.clear()
 
     def _end_prefill(self, end: float) -> None:
         for request in self._prefilling:
@@ -197,12 +198,16 @@ class Engine:
             del self._running[request.number]
             self._decoding -= 1
             self._context -= tokens
-            freed = self._leave(request, tokens)
             if self.timing.scheduled_ahead:
-                self._leaving += 1
-                self._leaving_tokens += freed
+                self._leaving.append((request, tokens))
             else:
-                self._used -= freed
+                self._free(request, tokens)
+
+    def _free(self, request: _Request, tokens: int) -> None:
+        """It has ended, and the scheduler knows it."""
+        self._used -= self._leave(request, tokens)
+        if self._memory is not None:
+            self._memory.forget(request.number)
 
     def _leave(self, request: _Request, tokens: int) -> int:
         """What becomes free of the tokens that it has in memory."""
@@ -223,9 +228,8 @@ class Engine:
             return False
         if self._memory is not None and not self._shares:
             self._shares = True
-            self._used = self._leaving_tokens + sum(
-                self._enter(one, self._holds(one)) for one in self._running.values()
-            )
+            held = [*self._leaving, *((one, self._holds(one)) for one in self._running.values())]
+            self._used = sum(self._enter(one, tokens) for one, tokens in held)
         return self._used + more > most
 
     def _holds(self, request: _Request) -> int:
@@ -239,7 +243,7 @@ class Engine:
             budget = timing.max_batched_tokens - self._decoding
         return (
             budget < (1 if timing.chunked_prefill else first.left)
-            or len(self._running) + self._leaving >= timing.max_running_requests
+            or len(self._running) + len(self._leaving) >= timing.max_running_requests
             # Asked again, because the first time may be when it begins to count what prompts have in common.
             or (self._is_too_much(self._needs(first)) and self._is_too_much(self._needs(first)))
         )

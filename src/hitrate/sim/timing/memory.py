@@ -22,6 +22,10 @@ class Memory(Protocol):
         """What nobody holds any more without it."""
         ...
 
+    def forget(self, number: int) -> None:
+        """It will not come in any more."""
+        ...
+
 
 class BlockMemory:
     """Prompts by their blocks. A block takes what its first holder has in it."""
@@ -37,7 +41,6 @@ class BlockMemory:
         self._asked[number] = (asked, tokens)
 
     def forget(self, number: int) -> None:
-        """It will not come in any more."""
         del self._asked[number]
 
     def added(self, number: int) -> int:
