@@ -41,6 +41,14 @@ def test_packed_files_are_read_as_if_they_were_not(tmp_path, name, pack):
 
 
 @EXPORTS
+def test_a_compressed_file_that_is_cut_off_at_its_end_keeps_all_calls(tmp_path, name):
+    format, data = WITH_TEXT[name]
+    calls, records = read(tmp_path, gzip.compress(data)[:-8], format)
+    assert (len(calls), records.damaged) == (len(PROMPTS), 1)
+    assert "the compressed file cannot be read on" in records.skipped[0].reason
+
+
+@EXPORTS
 def test_a_named_format_reads_what_has_lost_its_start(tmp_path, name):
     format, data = WITH_TEXT[name]
     calls, _ = read(tmp_path, data, format)

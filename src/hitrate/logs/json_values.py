@@ -53,10 +53,11 @@ def json_rows(stream: BinaryIO, arrays: tuple[Path, ...]) -> Iterator[Row | Skip
                 text.step()
             else:
                 yield from _document(text, arrays)
-    except _Cut as fault:
-        yield Skipped(line=fault.line, reason=fault.reason)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        yield Skipped(line=text.line(), reason=f"the compressed file cannot be read on from here: {error}")
+    except _Cut as cut:
+        if text.fault is None:
+            yield Skipped(line=cut.line, reason=cut.reason)
+    if text.fault is not None:
+        yield Skipped(line=text.line(), reason=f"the compressed file cannot be read on from here: {text.fault}")
 
 
 def _document(text: _Text, arrays: tuple[Path, ...]) -> Iterator[Row | Skipped]:
@@ -139,6 +140,8 @@ class _Text:
         self._line = 1
         self._counted = 0
         self._ended = False
+        self.fault: Exception | None = None
+        """What is wrong with the stream behind all that could be read."""
         self._oddities: dict[str, None] = {}
         self._scan = json.JSONDecoder(object_pairs_hook=self._object, parse_constant=self._constant).raw_decode
 
@@ -256,7 +259,10 @@ class _Text:
     def _more(self, size: int) -> bool:
         if self._ended:
             return False
-        data = self._stream.read(size)
+        try:
+            data = self._stream.read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
+            self.fault, data = fault, b""
         self._ended = not data
         more = self._decode(data, final=not data)
         self.line()

@@ -156,6 +156,7 @@ def read_document(stream: BinaryIO) -> str | Skipped:
     """The whole stream as text, or why it cannot be read."""
     try:
         data = stream.read(LONGEST_DOCUMENT + 1)
+        data += stream.read(1)  # what is wrong behind the last byte is only said by reading on
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         return Skipped(line=None, reason=f"the compressed file is cut off: {error}")
     if len(data) > LONGEST_DOCUMENT:

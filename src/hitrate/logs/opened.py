@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from hitrate.errors import InputFileError
+from hitrate.logs.buffered import UpToDamage
 from hitrate.logs.lines import HEAD_BYTES
 
 STANDARD_INPUT = "-"
@@ -33,7 +34,7 @@ def opened(path: str, given: BinaryIO | None) -> BinaryIO:
     if not compressed and given is None and path != STANDARD_INPUT:
         return cast(BinaryIO, plain)  # large enough a buffer as it is
     opened = _Decompressed(gzip.GzipFile(fileobj=plain)) if compressed else plain
-    return cast(BinaryIO, io.BufferedReader(cast(Any, opened), HEAD_BYTES))
+    return cast(BinaryIO, UpToDamage(cast(Any, opened), HEAD_BYTES))
 
 
 class _Decompressed(io.RawIOBase):

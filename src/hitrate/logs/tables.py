@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from hitrate.core.records import Skipped
+from hitrate.logs.buffered import UpToDamage
 from hitrate.logs.json_values import Path, Row, is_utf8, json_rows
 from hitrate.logs.lines import HEAD_BYTES, LONGEST_LINE, first_objects, json_lines, opening
 
@@ -29,7 +30,7 @@ def rows(stream: BinaryIO, arrays: tuple[Path, ...] = ()) -> Iterator[Row | Skip
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         yield Skipped(line=1, reason=f"the compressed file cannot be read: {error}")
         return
-    stream = io.BufferedReader(_Rejoined(head, stream), HEAD_BYTES)
+    stream = UpToDamage(_Rejoined(head, stream), HEAD_BYTES)
     start = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
     if not start.startswith((b"{", b"[")):
         yield from _cells(stream)

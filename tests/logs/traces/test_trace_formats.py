@@ -36,6 +36,23 @@ def test_mooncake_compressed_and_with_what_windows_adds(tmp_path: Path) -> None:
     assert rows(opened(tmp_path, gzip.compress(data))) == rows(opened(tmp_path, MOONCAKE))
 
 
+def test_a_compressed_trace_that_is_cut_off_keeps_what_came(tmp_path: Path) -> None:
+    many = lines(*({"input_length": 1024, "hash_ids": [n * n, n * n + 1]} for n in range(4000)))
+    whole = gzip.compress(many)
+    trace = opened(tmp_path, whole[: len(whole) // 2])
+    found = rows(trace)
+
+    assert 1000 < len(found) < 3000
+    assert trace.records().used == len(found)
+    assert trace.records().skipped[-1].reason.startswith("the compressed file cannot be read on from here")
+
+
+def test_a_compressed_trace_without_its_check_sum_is_used_whole(tmp_path: Path) -> None:
+    trace = opened(tmp_path, gzip.compress(MOONCAKE)[:-8])
+
+    assert (rows(trace), trace.records().damaged) == (rows(opened(tmp_path, MOONCAKE)), 1)
+
+
 @pytest.mark.parametrize(
     ("length", "ids", "asked", "size", "partial"),
     [
@@ -144,6 +161,14 @@ def test_ragpulse_in_blocks_by_the_lengths_of_its_parts(tmp_path: Path) -> None:
 
     assert (trace.facts.ordered, trace.facts.block_tokens, trace.facts.has_partial_blocks) == (True, 10, False)
     assert [row.ids for row in rows(trace)] == [[0, 1, 2], [0, 1, 2, 3, 4, 5, 6]]
+
+
+def test_ragpulse_with_lengths_that_are_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "1_sys_prompt.jsonl.gz").write_bytes(gzip.compress(b"x" * 99)[:-8])
+    trace = tmp_path / "0_trace.jsonl.gz"
+    trace.write_bytes(gzip.compress(RAGPULSE))
+    with pytest.raises(InputFileError, match=r"1_sys_prompt\.jsonl\.gz: cannot be decompressed: "):
+        open_trace(str(trace), block_tokens=512)
 
 
 def test_ragpulse_in_blocks_without_lengths(tmp_path: Path) -> None:
@@ -255,6 +280,12 @@ def test_kv_events_are_refused_with_what_they_say(tmp_path: Path, data: bytes) -
         opened(tmp_path, data)
 
     assert str(refused.value).endswith(f"so no hit rate can be stated. They say: {SAID}")
+
+
+def test_compressed_events_that_are_cut_off_say_how_far_they_were_read(tmp_path: Path) -> None:
+    batch = msgspec.msgpack.encode([1.0, [["BlockStored", [1, 2], None, list(range(32)), 16, None]]])
+    with pytest.raises(InputFileError, match=r"up to where the compressed file cannot be read on .*: 2 blocks of 16"):
+        opened(tmp_path, gzip.compress(batch)[:-8])
 
 
 def test_dynamos_events(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from the cache leaves no event, so what was asked for is not in them.
 
 from __future__ import annotations
 
+import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -37,14 +39,17 @@ class KvEvents:
         return next((bool(list(_events(value))) for value in _values(io.BytesIO(head), head)), False)
 
     def open(self, stream: BinaryIO, path: str, head: bytes, block_tokens: int | None) -> Trace:
-        sums = Sums()
-        for value in _values(stream, head):
-            for event in _events(value):
-                sums.add(*event)
+        sums, so_far = Sums(), ""
+        try:
+            for value in _values(stream, head):
+                for event in _events(value):
+                    sums.add(*event)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            so_far = f", up to where the compressed file cannot be read on ({error})"
         raise InputFileError(
             path,
             "events of a cache, and not of requests: what was served leaves none, so no hit rate can be stated. They "
-            f"say: {sums.words()}",
+            f"say{so_far}: {sums.words()}",
         )
 
 

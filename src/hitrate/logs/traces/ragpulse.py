@@ -12,6 +12,7 @@ Beside the trace lie files with the length of each part in tokens; with them, pr
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -121,7 +122,10 @@ def _lengths(trace: Path) -> dict[int, int]:
                 f"cannot be read ({error.strerror}); blocks of a chosen size need the lengths of all parts beside the "
                 "trace: leave --block-size out to count parts",
             ) from None
-        lines = gzip.decompress(data) if file.suffix == ".gz" else data
+        try:
+            lines = gzip.decompress(data) if file.suffix == ".gz" else data
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputFileError(str(file), f"cannot be decompressed: {error}") from None
         for row in msgspec.json.Decoder(dict[str, int]).decode_lines(lines):
             if key not in row or "token_length" not in row:
                 raise InputFileError(str(file), f"expected {key} and token_length on every line")
