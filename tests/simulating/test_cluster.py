@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,6 +70,50 @@ def test_an_address_where_nobody_is(address: str, error: type[Exception], said: 
     pytest.importorskip("distributed")
     with pytest.raises(error, match=said):
         simulate(Chats(), Wanted(), Scale(cluster=address))
+
+
+@pytest.mark.parametrize(
+    ("first_words", "said"),
+    [
+        (b"", "what listens there said nothing that Dask understands within 0.5 s"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "what listens there does not speak as Dask does"),
+        (b"\0" * 64, "what listens there does not speak as Dask does"),
+    ],
+)
+def test_something_else_that_listens_there(monkeypatch: pytest.MonkeyPatch, first_words: bytes, said: str) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("hitrate.simulating.cluster.PATIENCE_S", 0.5)
+    with talking(first_words) as address, pytest.raises(Unreachable) as refused:
+        simulate(Chats(), Wanted(), Scale(cluster=address))
+
+    assert refused.value.message == f"no Dask scheduler answers at {address}: {said}"
+
+
+def test_tls_without_certificates() -> None:
+    pytest.importorskip("distributed")
+    with talking(b"") as address, pytest.raises(UsageError, match="tls:// needs the certificates"):
+        simulate(Chats(), Wanted(), Scale(cluster=address.replace("tcp", "tls")))
+
+
+@contextmanager
+def talking(first_words: bytes) -> Iterator[str]:
+    """The address of one that says so to whoever comes, and no more."""
+    came = []
+
+    def talk(listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                came.append(listener.accept()[0])
+                came[-1].sendall(first_words)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=talk, args=(listener,), daemon=True)
+        thread.start()
+        yield f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    for connection in came:
+        connection.close()
 
 
 class Started(NamedTuple):
@@ -139,6 +185,14 @@ def test_workers_that_cannot_see_the_trace_get_a_copy(
     assert (first, again) == (expected, expected)
     assert sent == [[f"hitrate-{trace.digest}.columns"]] * 3
     assert copies() == [[]] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_address_of_a_worker_is_not_that_of_its_scheduler(cluster: Started) -> None:
+    address = next(iter(cluster.client.nthreads()))
+    with pytest.raises(Unreachable, match=f"no Dask scheduler answers at {address}: what listens there is a worker"):
+        simulate(Chats(), Wanted(), Scale(cluster=address))
 
 
 @pytest.mark.slow

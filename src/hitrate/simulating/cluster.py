@@ -5,6 +5,7 @@ What a worker had begun when it died, Dask gives to another one.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 import sys
@@ -170,12 +171,42 @@ def _client(address: str) -> Any:
         if not address.startswith("inproc:"):
             # Dask tries again until its time is over, though nobody may listen there.
             socket.create_connection(get_address_host_port(address), timeout=PATIENCE_S).close()
+            asyncio.run(_check_scheduler(address))
         return Quiet(address, timeout=PATIENCE_S, set_as_default=False)
     except ValueError as error:
         raise UsageError(f"--cluster: expected an address like tcp://host:8786; {error}") from None
     except OSError as error:
         why = error.strerror or str(error).splitlines()[0]
         raise Unreachable(f"no Dask scheduler answers at {address}: {why}") from None
+
+
+async def _check_scheduler(address: str) -> None:
+    """Unreachable where something else listens: for its first words Dask's own client waits without end."""
+    from distributed import Security, rpc
+
+    secured = Security().get_connection_args("client")
+    if address.startswith("tls:") and secured.get("ssl_context") is None:
+        raise UsageError("--cluster: tls:// needs the certificates that Dask's settings distributed.comm.tls name")
+
+    async def identity() -> Mapping[str, Any]:
+        async with rpc(address, connection_args=secured) as there:
+            answer: Mapping[str, Any] = await there.identity()
+            return answer
+
+    try:
+        kind = (await asyncio.wait_for(identity(), PATIENCE_S))["type"]
+    except TimeoutError:
+        said = f"what listens there said nothing that Dask understands within {PATIENCE_S:g} s"
+    except Exception:  # as many kinds as there are words that Dask may take for the length of a message
+        said = "what listens there does not speak as Dask does"
+    else:
+        if kind == "Scheduler":
+            return
+        said = f"what listens there is a {str(kind).lower()}"
+    raise Unreachable(
+        f"no Dask scheduler answers at {address}: {said}",
+        hint="the address is the one that `dask scheduler` prints at its start, with tls:// where it asks for TLS",
+    )
 
 
 def _asking_version() -> Callable[[], tuple[str, str] | None]:
