@@ -147,15 +147,6 @@ def test_virtual_time_gives_a_single_replica_times_too() -> None:
     assert (slow.replicas, slow.imbalance) == (1, None)
 
 
-def test_times_of_longer_prompts_than_were_measured_are_said_to_be_extrapolated() -> None:
-    result = simulate(Chats(), Wanted(timing=TIMING, timing_name="made", timed_prompt_tokens=100))
-    longest = simulate(Chats(), Wanted(timing=TIMING, timing_name="made", timed_prompt_tokens=10**6))
-
-    (said,) = (note for note in result.notes if "extrapolated" in note)
-    assert said.startswith("times of made were measured with prompts of up to 100 tokens; here they are of up to ")
-    assert not any("extrapolated" in note for note in longest.notes)
-
-
 def test_a_goal_decides_how_many_replicas() -> None:
     def chosen(seconds: float) -> list[int]:
         goal = Goal(statistic="p99", seconds=seconds)

@@ -221,5 +221,7 @@ class SimulateResult(Struct, frozen=True, kw_only=True):
     rows: tuple[SimulatedPoint, ...] = ()
     curve: Curve | None = None
     plan: Plan | None = None
+    warnings: tuple[str, ...] = ()
+    """Of the replay; the plan has its own."""
     notes: tuple[str, ...] = ()
     records: RecordSums

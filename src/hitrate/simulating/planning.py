@@ -13,6 +13,7 @@ from hitrate.sim.capacity.rules import block_rule
 from hitrate.sim.plan import make_plan
 from hitrate.sim.policies.registry import settings_of
 from hitrate.simulating.replaying import Replayed, TraceSums
+from hitrate.simulating.seen import Doubt
 from hitrate.simulating.wanted import Point, Wanted
 from hitrate.targets.routers import router_configurations, why_none
 from hitrate.targets.routers.engines import engine_configurations
@@ -41,9 +42,10 @@ def planned(
     replayed: Sequence[Replayed],
     sums: TraceSums,
     wanted: Wanted,
+    doubt: Doubt | None,
     more: ReplayMore,
 ) -> tuple[tuple[SimulatedPoint, ...], Plan | None]:
-    """The rows with what the plan says of them, and the plan."""
+    """The rows with what the plan says of them, and the plan. `doubt` is of the rows' times."""
     plan = make_plan(rows, _plannable(points), wanted.goal)
     if plan is None:
         return tuple(rows), None
@@ -54,11 +56,13 @@ def planned(
     known.update(zip(new, more(new) if new else (), strict=True))
     choices = []
     for choice, beside in zip(plan.choices, bounds, strict=True):
+        choice = choice if doubt is None or plan.goal is None else replace(choice, why=f"{choice.why}, {doubt.short}")
         measured = _measured(choice, {name: _bound(name, point, known[point]) for name, point in beside.items()}, sums)
         choices.append(_configured(measured, points[choice.row], rows[choice.row], wanted))
     marks = dict.fromkeys(plan.front, "front") | dict.fromkeys((choice.row for choice in choices), "chosen")
     marked = tuple(replace(row, plan=marks.get(place)) for place, row in enumerate(rows))
-    return marked, replace(plan, choices=tuple(choices))
+    warnings = plan.warnings if doubt is None else (doubt.warning, *plan.warnings)
+    return marked, replace(plan, choices=tuple(choices), warnings=warnings)
 
 
 def _plannable(points: Sequence[Point]) -> list[int]:

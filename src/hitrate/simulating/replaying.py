@@ -55,7 +55,6 @@ class TraceSums(Struct, frozen=True, kw_only=True):
     prompt_tokens: int
     """Of those."""
     all_prompt_tokens: int
-    longest_prompt_tokens: int
     span_s: float | None
     """From the first request to the last; None where not all have times."""
     without_session: int
@@ -177,7 +176,7 @@ def _store(point: Point, block_tokens: int) -> SharedStore | None:
 class _Sums:
     def __init__(self, block_tokens: int, first: int) -> None:
         self._requests = self._blocks = self._distinct_blocks = 0
-        self._prompt_tokens = self._longest_tokens = 0
+        self._prompt_tokens = 0
         self._last_s = self._all_s = 0.0
         self._without_session = 0
         self._prompts = Tally(DEFINITIONS["tokens"], block_tokens, first)
@@ -186,7 +185,6 @@ class _Sums:
         self._requests += len(chunk.input_tokens)
         self._blocks += len(chunk.ids)
         self._prompt_tokens += sum(chunk.input_tokens)
-        self._longest_tokens = max(self._longest_tokens, max(chunk.input_tokens, default=0))
         # A request without a time makes the sum NaN.
         self._all_s += sum(chunk.at_s)
         self._last_s = chunk.at_s[-1]
@@ -202,7 +200,6 @@ class _Sums:
             counted_requests=self._prompts.requests,
             prompt_tokens=int(self._prompts.whole),
             all_prompt_tokens=self._prompt_tokens,
-            longest_prompt_tokens=self._longest_tokens,
             span_s=None if math.isnan(self._all_s) else self._last_s,
             without_session=self._without_session,
             records=RecordSums(

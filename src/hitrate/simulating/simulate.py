@@ -15,9 +15,9 @@ from hitrate.sim.sped_up import SpedUp
 from hitrate.simulating.money_notes import notes_on_money
 from hitrate.simulating.packed import packed
 from hitrate.simulating.planning import is_planned, planned
-from hitrate.simulating.replaying import TraceSums
 from hitrate.simulating.rows import curve_rows, new_curve, row
 from hitrate.simulating.scale_out import Scale, Watched
+from hitrate.simulating.seen import SeenTrace
 from hitrate.simulating.wanted import Point, Wanted, points
 
 _OF_ONLY_ROW = (
@@ -48,7 +48,7 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
     asked = points(trace.facts, wanted)
     with ExitStack() as kept:
         scale = kept.enter_context(scale or Scale())
-        trace = Watched(trace, scale.watch)
+        trace = seen = SeenTrace(Watched(trace, scale.watch), asked, wanted)
         first = 0
         if wanted.last is not None:
             trace = kept.enter_context(packed(trace))
@@ -59,9 +59,10 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
         sums, replayed, curve = scale.replay(trace, asked, first, curve)
         rows = tuple(row(point, one, sums, trace.facts, wanted) for point, one in zip(asked, replayed, strict=True))
         plan = None
+        doubt = seen.doubt_of_times()
         if is_planned(asked, wanted):
             rows, plan = planned(
-                rows, asked, replayed, sums, wanted, lambda more: scale.replay(trace, more, first, None)[1]
+                rows, asked, replayed, sums, wanted, doubt, lambda more: scale.replay(trace, more, first, None)[1]
             )
     only: dict[str, Any] = {name: getattr(rows[0], name) for name in _OF_ONLY_ROW} if len(rows) == 1 else {}
     return SimulateResult(
@@ -79,16 +80,18 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
         arrival_rate=wanted.arrival_rate,
         rows=rows,
         plan=plan,
+        warnings=() if doubt is None or plan is not None else (doubt.warning,),
         curve=None if curve is None else curve_rows(curve, sums, trace.facts, wanted),
         notes=(
-            *_notes(trace, asked, own_tokens, wanted, sums),
+            *_notes(trace, asked, own_tokens, wanted),
+            *seen.session_notes(),
             *notes_on_money(wanted, replayed, sums.span_s),
         ),
         records=sums.records,
     )
 
 
-def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted, sums: TraceSums) -> Iterator[str]:
+def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted) -> Iterator[str]:
     facts = trace.facts
     if facts.block_tokens != own_tokens:
         yield f"blocks of {own_tokens} tokens regrouped to {facts.block_tokens}"
@@ -105,18 +108,8 @@ def _notes(trace: Trace, asked: Sequence[Point], own_tokens: int, wanted: Wanted
         yield from wanted.memory.notes
     if wanted.arrival_rate != 1:
         yield f"requests arrive {wanted.arrival_rate:g} times as fast as in the trace; lifetimes stay as they are"
-    yield from _timing_notes(wanted, sums)
     yield from _store_notes(wanted)
     yield from _fleet_notes(asked, wanted)
-
-
-def _timing_notes(wanted: Wanted, sums: TraceSums) -> Iterator[str]:
-    known = wanted.timed_prompt_tokens
-    if known is not None and sums.longest_prompt_tokens > known:
-        yield (
-            f"times of {wanted.timing_name} were measured with prompts of up to {known:,} tokens; here they are of up "
-            f"to {sums.longest_prompt_tokens:,}, for which they are extrapolated"
-        )
 
 
 def _store_notes(wanted: Wanted) -> Iterator[str]:

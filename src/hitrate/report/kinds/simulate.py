@@ -132,6 +132,7 @@ def method_lines(result: SimulateResult) -> Iterator[Line]:
                 f"{row.rule_set} with {count(row.capacity_blocks or 0)} blocks: {count(row.never_fit)} requests are "
                 "longer than the whole cache; an engine refuses them, here they are served nothing",
             )
+    yield from (Line("warning", warning) for warning in result.warnings)
     yield from (Line("note", note) for note in result.notes)
     yield from record_lines(result.trace, result.records)
 

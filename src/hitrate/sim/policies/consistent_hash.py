@@ -17,6 +17,7 @@ class ConsistentHash:
     def __init__(self, *, seed: int = 0, blocks: int = 0, virtual_nodes: int = VIRTUAL_NODES) -> None:
         self._blocks = blocks
         self._virtual_nodes = virtual_nodes
+        self.needs_sessions = not blocks
         self.reset()
 
     def reset(self) -> None:

@@ -36,6 +36,11 @@ def needs_time(specification: str) -> bool:
     return bool(getattr(_parsed(specification)[0], "needs_time", False))
 
 
+def needs_sessions(specification: str) -> bool:
+    """Whether it goes by sessions, set as it is: where requests are of none it keeps no prompts together that go on."""
+    return bool(getattr(make_policy(specification), "needs_sessions", False))
+
+
 def settings_of(specification: str) -> tuple[str, dict[str, Any]]:
     """The policy's name and all its settings, those left out as they are by default; UsageError as above."""
     policy, given = _parsed(specification)

@@ -15,6 +15,8 @@ from hitrate.sim.routing.interface import ReplicaView, RoutingRequest
 
 
 class SessionAffinityRouting:
+    needs_sessions = True
+
     def __init__(self, *, seed: int = 0) -> None:
         self._seed = seed
         self.reset()

@@ -1,0 +1,88 @@
+"""What a trace turns out to lack, or to have too much of, for what was asked: counted as it is read, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from hitrate.core.records import Records
+from hitrate.core.trace import UNKNOWN, Chunk, Trace
+from hitrate.errors import UsageError
+from hitrate.sim.policies.registry import needs_sessions
+from hitrate.simulating.wanted import Point, Wanted
+
+
+class Doubt(Struct, frozen=True):
+    """Of times that are not to be trusted as they stand."""
+
+    short: str
+    """Goes on a sentence about such a time."""
+    warning: str
+
+
+class SeenTrace:
+    """The trace, whose figures are complete when its chunks were read.
+
+    Reading ends with UsageError where a policy goes by sessions and no request is of one.
+    """
+
+    def __init__(self, trace: Trace, points: Sequence[Point], wanted: Wanted) -> None:
+        self.facts = trace.facts
+        self.requests = 0
+        self.of_no_session = 0
+        self.longest = 0
+        """Tokens of a prompt."""
+        self.longer_than_timed = 0
+        """Prompts that are longer than any that the engine's times were measured with."""
+        self._trace = trace
+        routed = dict.fromkeys(point.policy for point in points if point.replicas > 1 and point.policy)
+        self._by_session = [policy for policy in routed if needs_sessions(policy)]
+        self._timed = wanted.timed_prompt_tokens
+        self._timing, self._timing_name = wanted.timing, wanted.timing_name
+
+    def chunks(self) -> Iterator[Chunk]:
+        self.requests = self.of_no_session = self.longest = self.longer_than_timed = 0
+        for chunk in self._trace.chunks():
+            yield chunk
+            self.requests += len(chunk.input_tokens)
+            self.of_no_session += chunk.sessions.count(UNKNOWN)
+            self.longest = max(self.longest, max(chunk.input_tokens, default=0))
+            if self._timed is not None:
+                self.longer_than_timed += sum(tokens > self._timed for tokens in chunk.input_tokens)
+        if self._by_session and self.of_no_session == self.requests:
+            raise UsageError(
+                f"--policy {self._by_session[0]} goes by sessions, and no request of {self.facts.path} names one; use "
+                "first-blocks or consistent-hash:blocks=K, which go by how prompts begin"
+            )
+
+    def records(self) -> Records:
+        return self._trace.records()
+
+    def session_notes(self) -> Iterator[str]:
+        for policy in self._by_session if self.of_no_session else ():
+            goes = _WITHOUT_SESSION[policy.partition(":")[0]]
+            none = f"{self.of_no_session:,} of {self.requests:,} requests are of none and go {goes}"
+            yield f"policy {policy} goes by sessions; {none}"
+
+    def doubt_of_times(self) -> Doubt | None:
+        if self._timing is None or self._timed is None or not self.longer_than_timed:
+            return None
+        longer = self.longer_than_timed / self.requests
+        share = f"{100 * longer:.1f} %" if longer >= 0.001 else f"{self.longer_than_timed:,} of {self.requests:,}"
+        left_out = (
+            ". Attention over long prompts, which grows with the square of their length, is left out "
+            "(prefill_context_s is 0: the measurement could not tell it), so these times are too short"
+        )
+        return Doubt(
+            f"in times that are extrapolated for {share} of the prompts",
+            f"times of {self._timing_name} were measured with prompts of up to {self._timed:,} tokens; {share} of the "
+            f"prompts here are longer, up to {self.longest:,}, and their times are extrapolated"
+            f"{'' if self._timing.prefill_context_s else left_out}",
+        )
+
+
+_WITHOUT_SESSION = {
+    "session-affinity": "to any replica",
+    "consistent-hash": "by a hash of the whole prompt",
+}
