@@ -10,7 +10,7 @@ import pytest
 from hitrate.sim.policies.registry import policy_names, settings_of
 from hitrate.targets.routers import router_configurations, why_none
 from hitrate.targets.routers.engines import engine_configurations
-from hitrate.targets.routers.interface import Fleet
+from hitrate.targets.routers.interface import Fleet, StepLimits
 
 
 def fleet(written: str, **more: Any) -> Fleet:
@@ -190,6 +190,64 @@ def test_memory_of_engines(rule: str, more: dict[str, int], expected: dict[str, 
     (found,) = engine_configurations(fleet("random", **more), rule)
 
     assert options(found.text) == expected
+
+
+STEPS = StepLimits(max_running_requests=128, max_batched_tokens=2048)
+OTHER_STEPS = StepLimits(max_running_requests=8, max_batched_tokens=9000, chunked_prefill=False, scheduled_ahead=False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "steps", "expected"),
+    [
+        ("vllm", STEPS, {"--max-num-seqs": "128", "--max-num-batched-tokens": "2048"}),
+        (
+            "vllm",
+            OTHER_STEPS,
+            {
+                "--max-num-seqs": "8",
+                "--max-num-batched-tokens": "9000",
+                "--no-enable-chunked-prefill": "",
+                "--no-async-scheduling": "",
+            },
+        ),
+        (
+            "leaf-lru",
+            STEPS,
+            {"--max-running-requests": "128", "--chunked-prefill-size": "2048", "--enable-mixed-chunk": ""},
+        ),
+        (
+            "leaf-lru",
+            OTHER_STEPS,
+            {
+                "--max-running-requests": "8",
+                "--chunked-prefill-size": "-1",
+                "--max-prefill-tokens": "9000",
+                "--disable-overlap-schedule": "",
+            },
+        ),
+    ],
+)
+def test_limits_of_a_step_that_were_replayed(rule: str, steps: StepLimits, expected: dict[str, str]) -> None:
+    (without,) = engine_configurations(fleet("random"), rule)
+    (found,) = engine_configurations(fleet("random", steps=steps), rule)
+
+    assert options(found.text) == options(without.text) | expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "block_tokens", "said"),
+    [
+        ("vllm", 512, "replayed in blocks of 512, the engine's are of 16: it shares a little more"),
+        ("vllm", 8, "replayed in blocks of 8, the engine's are of 16: it shares a little less"),
+        ("vllm", 16, None),
+        ("leaf-lru", 512, "replayed in blocks of 512, the engine's are of 1: it shares a little more"),
+        ("leaf-lru", 1, None),
+    ],
+)
+def test_blocks_of_another_size_than_the_engines_are_said(rule: str, block_tokens: int, said: str | None) -> None:
+    (found,) = engine_configurations(fleet("random", block_tokens=block_tokens), rule)
+
+    assert [part for part in found.note.split("; ") if part.startswith("replayed in")] == ([said] if said else [])
 
 
 def test_no_flags_for_memory_without_a_limit_or_rules_of_vendors() -> None:

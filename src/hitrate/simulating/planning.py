@@ -12,12 +12,13 @@ from hitrate.core.simulation_results import Bound, Choice, Plan, SimulatedPoint
 from hitrate.sim.capacity.rules import block_rule
 from hitrate.sim.plan import make_plan
 from hitrate.sim.policies.registry import settings_of
+from hitrate.sim.timing.engine_timing import EngineTiming
 from hitrate.simulating.replaying import Replayed, TraceSums
 from hitrate.simulating.seen import Doubt
 from hitrate.simulating.wanted import Point, Wanted
 from hitrate.targets.routers import router_configurations, why_none
 from hitrate.targets.routers.engines import engine_configurations
-from hitrate.targets.routers.interface import Fleet
+from hitrate.targets.routers.interface import Fleet, StepLimits
 
 ReplayMore = Callable[[Sequence[Point]], Sequence[Replayed]]
 """Replays further points over the same trace."""
@@ -160,4 +161,9 @@ def _fleet(point: Point, row: SimulatedPoint, wanted: Wanted, policy: str, setti
         capacity_tokens=row.capacity_tokens,
         capacity_bytes=None if row.capacity_gib is None else round(row.capacity_gib * GIB),
         gpus_per_replica=wanted.gpus_per_replica,
+        steps=None if wanted.timing is None else _steps(wanted.timing),
     )
+
+
+def _steps(timing: EngineTiming) -> StepLimits:
+    return StepLimits(**{name: getattr(timing, name) for name in StepLimits.__struct_fields__})

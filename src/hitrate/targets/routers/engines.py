@@ -1,11 +1,14 @@
-"""The flags that give an engine the KV memory that was replayed."""
+"""The flags that give an engine the KV memory and the limits of a step that were replayed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hitrate.core.simulation_results import Configuration
-from hitrate.targets.routers.interface import Fleet, command
+from hitrate.targets.routers.interface import Fleet, StepLimits, command
 
 _VLLM_BLOCK = 16
+_SGLANG_PAGE = 1
 
 
 def engine_configurations(fleet: Fleet, rule: str) -> tuple[Configuration, ...]:
@@ -15,7 +18,7 @@ def engine_configurations(fleet: Fleet, rule: str) -> tuple[Configuration, ...]:
     if rule == "vllm" or rule.startswith("vllm-"):
         return (_vllm(fleet, fleet.capacity_tokens),)
     if rule == "leaf-lru" or rule.startswith("sglang-"):
-        return (_sglang(fleet.capacity_tokens),)
+        return (_sglang(fleet, fleet.capacity_tokens),)
     return ()
 
 
@@ -33,6 +36,8 @@ def _vllm(fleet: Fleet, tokens: int) -> Configuration:
         note += "; the bytes are of one GPU"
         if fleet.gpus_per_replica > 1:
             note += ", as for KV heads that are shared out evenly: with fewer heads than GPUs each holds more"
+    options += _vllm_steps(fleet)
+    note += _other_blocks(fleet, _VLLM_BLOCK)
     return Configuration(
         software="vllm",
         version="0.32.0",
@@ -43,15 +48,55 @@ def _vllm(fleet: Fleet, tokens: int) -> Configuration:
     )
 
 
-def _sglang(tokens: int) -> Configuration:
+def _vllm_steps(fleet: Fleet) -> Iterator[tuple[str, object]]:
+    """What differs from its defaults is named, and the two limits always: their defaults depend on the GPU."""
+    if (steps := fleet.steps) is None:
+        return
+    yield "--max-num-seqs", steps.max_running_requests
+    yield "--max-num-batched-tokens", steps.max_batched_tokens
+    if not steps.chunked_prefill:
+        yield "--no-enable-chunked-prefill", ""
+    if not steps.scheduled_ahead:
+        yield "--no-async-scheduling", ""
+
+
+def _sglang(fleet: Fleet, tokens: int) -> Configuration:
+    options: list[tuple[str, object]] = [("--model-path", "MODEL"), ("--max-total-tokens", tokens)]
+    if fleet.gpus_per_replica > 1:
+        options.append(("--tp-size", fleet.gpus_per_replica))
+    note = (
+        "at most as many as --mem-fraction-static leaves room for; the server prints max_total_num_tokens at its start"
+    )
+    if fleet.steps is not None:
+        options += _sglang_steps(fleet.steps)
+        note += "; times were replayed as vLLM's scheduler has them, which this comes near"
+    note += _other_blocks(fleet, _SGLANG_PAGE)
     return Configuration(
         software="sglang",
         version="0.5",
         source="https://docs.sglang.io/advanced_features/server_arguments.html",
         language="sh",
-        text=command("python -m sglang.launch_server", [("--model-path", "MODEL"), ("--max-total-tokens", tokens)]),
-        note=(
-            "at most as many as --mem-fraction-static leaves room for; the server prints max_total_num_tokens when it "
-            "starts"
-        ),
+        text=command("python -m sglang.launch_server", options),
+        note=note,
     )
+
+
+def _sglang_steps(steps: StepLimits) -> Iterator[tuple[str, object]]:
+    """Only in mixed chunks do prompts and replies share a step."""
+    yield "--max-running-requests", steps.max_running_requests
+    if steps.chunked_prefill:
+        yield "--chunked-prefill-size", steps.max_batched_tokens
+        yield "--enable-mixed-chunk", ""
+    else:
+        yield "--chunked-prefill-size", -1
+        yield "--max-prefill-tokens", steps.max_batched_tokens
+    if not steps.scheduled_ahead:
+        yield "--disable-overlap-schedule", ""
+
+
+def _other_blocks(fleet: Fleet, tokens: int) -> str:
+    """What there is to say where the engine's blocks are of another size than those that were replayed."""
+    if fleet.block_tokens == tokens:
+        return ""
+    some = "more" if tokens < fleet.block_tokens else "less"
+    return f"; replayed in blocks of {fleet.block_tokens:,}, the engine's are of {tokens}: it shares a little {some}"

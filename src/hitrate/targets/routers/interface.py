@@ -10,6 +10,16 @@ from msgspec import Struct
 SESSION_HEADER = "x-session-id"
 
 
+class StepLimits(Struct, frozen=True, kw_only=True):
+    """Of an engine's scheduler, as it was replayed in virtual time."""
+
+    max_running_requests: int
+    max_batched_tokens: int
+    """Of a step, prompts and replies together."""
+    chunked_prefill: bool = True
+    scheduled_ahead: bool = True
+
+
 class Fleet(Struct, frozen=True, kw_only=True):
     """Replicas behind a router, as they were replayed."""
 
@@ -25,6 +35,8 @@ class Fleet(Struct, frozen=True, kw_only=True):
     capacity_bytes: int | None
     """KV memory of one replica; None where no model was named."""
     gpus_per_replica: int
+    steps: StepLimits | None = None
+    """None where nothing was replayed in time."""
 
 
 def urls(fleet: Fleet) -> str:
