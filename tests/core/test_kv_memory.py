@@ -35,6 +35,42 @@ DEEPSEEK_V3 = {
 }
 QWEN3_32B = {**LLAMA_8B, "num_hidden_layers": 64, "num_attention_heads": 64, "hidden_size": 5120, "head_dim": 128}
 GPT2 = {"n_layer": 12, "n_head": 12, "n_embd": 768, "dtype": "float32"}
+CHATGLM3 = {
+    "num_layers": 28,
+    "num_attention_heads": 32,
+    "multi_query_attention": True,
+    "multi_query_group_num": 2,
+    "kv_channels": 128,
+    "hidden_size": 4096,
+    "torch_dtype": "float16",
+}
+FALCON_40B = {
+    "num_hidden_layers": 60,
+    "num_attention_heads": 128,
+    "num_kv_heads": 8,
+    "hidden_size": 8192,
+    "multi_query": True,
+    "new_decoder_architecture": True,
+    "torch_dtype": "bfloat16",
+}
+FALCON_7B = {
+    **FALCON_40B,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 71,
+    "num_kv_heads": 71,
+    "hidden_size": 4544,
+    "new_decoder_architecture": False,
+}
+MIMO_V2_FLASH = {**LLAMA_8B, "num_key_value_heads": 4, "head_dim": 192, "v_head_dim": 128}
+GEMMA_3_4B = {
+    "text_config": {
+        "model_type": "gemma3_text",
+        "num_hidden_layers": 34,
+        "hidden_size": 2560,
+        "sliding_window": 1024,
+    },
+    "torch_dtype": "bfloat16",
+}
 GEMMA_3_27B = {
     "text_config": {
         "num_hidden_layers": 62,
@@ -61,6 +97,11 @@ GEMMA_3_27B = {
         (QWEN3_32B, 262_144),
         (GPT2, 73_728),
         (GEMMA_3_27B, 507_904),
+        (GEMMA_3_4B, 139_264),  # 8 heads, 4 KV heads of 256: its class's defaults
+        (CHATGLM3, 28_672),
+        (FALCON_40B, 122_880),
+        (FALCON_7B, 8_192),
+        (MIMO_V2_FLASH, 81_920),  # values are smaller than keys
     ],
 )
 def test_bytes_of_a_token(config: dict[str, Any], bytes_a_token: int) -> None:
@@ -82,13 +123,40 @@ def test_gib_and_blocks() -> None:
 
 
 def test_layers_with_a_window_are_said() -> None:
-    listed = {**LLAMA_8B, "sliding_window": 128, "layer_types": ["sliding_attention", "full_attention"] * 16}
-
     assert (
         kv_memory(GEMMA_3_27B).notes[0].startswith("52 of 62 layers look back 1,024 tokens only; they are counted in")
     )
-    assert kv_memory(listed).notes[0].startswith("16 of 32 layers look back 128 tokens only")
-    assert kv_memory({**LLAMA_8B, "sliding_window": 4096}).notes[0].startswith("32 of 32 layers look back 4,096")
+    assert (
+        kv_memory({**LLAMA_8B, "layer_types": ["sliding_attention", "full_attention"] * 16})
+        .notes[0]
+        .startswith("16 of 32 layers look back a window only; they")
+    )
+
+
+def test_layers_that_keep_states_are_not_counted() -> None:
+    memory = kv_memory({**LLAMA_8B, "layer_types": ["linear_attention"] * 24 + ["full_attention"] * 8})
+
+    assert (memory.bytes_per_token, memory.layers) == (32_768, 8)
+    assert memory.notes == (
+        "8 of 32 layers keep keys and values (`layer_types`); 24 keep a state a sequence, which is not counted, and a "
+        "prefix is served only where an engine stored the state at its end",
+        "32,768 bytes of KV cache a token (8 layers, bfloat16)",
+    )
+
+
+def test_layers_that_keep_nothing_of_a_token() -> None:
+    memory = kv_memory({**LLAMA_8B, "cross_attention_layers": [3, 8, 13, 18]})
+
+    assert memory.notes[0] == "28 of 32 layers keep keys and values of tokens (`cross_attention_layers`)"
+    assert memory.bytes_per_token == 114_688
+
+
+def test_what_a_models_class_has_is_said() -> None:
+    assert kv_memory(GEMMA_3_4B).notes[1:4] == (
+        "`num_attention_heads` is not given: 8, as the model's class has it",
+        "`num_key_value_heads` is not given: 4, as the model's class has it",
+        "`head_dim` is not given: 256, as the model's class has it",
+    )
 
 
 def test_layers_that_use_the_keys_of_others() -> None:
@@ -101,16 +169,18 @@ def test_layers_that_use_the_keys_of_others() -> None:
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({}, "neither `torch_dtype` nor `dtype` is given"),
-        ({"dtype": "bfloat16"}, "`num_hidden_layers` is missing"),
+        ({}, "`num_hidden_layers` is missing; add it with what the model's card says"),
+        ({**LLAMA_8B, "torch_dtype": None}, "neither `torch_dtype` nor `dtype` is given"),
+        (
+            {"num_hidden_layers": 34, "hidden_size": 2560, "dtype": "bfloat16"},
+            "`num_attention_heads` and `num_key_value_heads` are missing; add them with what the model's card says",
+        ),
+        ({"num_hidden_layers": 2, "num_key_value_heads": 8, "dtype": "bfloat16"}, "`head_dim` is missing; add it"),
         ({**LLAMA_8B, "num_key_value_heads": 0}, "`num_key_value_heads` is 0, expected a whole number of at least 1"),
         ({**LLAMA_8B, "hidden_size": 4097}, "4097 numbers are not to be divided by 32 heads"),
         ({**LLAMA_8B, "torch_dtype": "int3"}, "no cache type 'int3'; known: float32"),
-        (
-            {**LLAMA_8B, "layer_types": ["linear_attention"] * 3 + ["full_attention"]},
-            "3 of 4 layers are recurrent and keep a state",
-        ),
-        ({**LLAMA_8B, "mamba_d_state": 16}, "`mamba_d_state`: some layers are recurrent"),
+        ({**MIMO_V2_FLASH, "swa_num_key_value_heads": 8}, "`swa_num_key_value_heads`: layers have different heads"),
+        ({**LLAMA_8B, "block_configs": [{}] * 32}, "`block_configs`: layers have different heads"),
         ({**DEEPSEEK_V3, "index_head_dim": 128}, "sparse attention keeps an index beside the cache"),
     ],
 )

@@ -14,6 +14,16 @@ from typing import Any
 
 from msgspec import Struct
 
+from hitrate.core.layer_kinds import (
+    LayerKind,
+    Layers,
+    layers_of,
+    missing,
+    model_type,
+    whole_number,
+    whole_number_if_there,
+)
+
 GIB = 1 << 30
 
 _BYTES = {
@@ -34,9 +44,32 @@ _BYTES = {
 
 CACHE_TYPES = tuple(_BYTES)
 
-_OF_WINDOW = ("sliding_attention", "chunked_attention", "local_attention", "sliding_window")
-_STATES = ("linear_attention", "mamba", "mamba2", "recurrent", "conv", "short_conv", "rwkv")
-_STATE_MEMBERS = ("mamba_d_state", "ssm_state_size", "ssm_cfg", "linear_num_value_heads", "hybrid_override_pattern")
+_OTHER_HEADS = {
+    "global_head_dim": "head_dim",
+    "num_global_key_value_heads": "num_key_value_heads",
+    "swa_head_dim": "head_dim",
+    "swa_num_key_value_heads": "num_key_value_heads",
+    "attention_other_setting": None,
+    "block_configs": None,
+}
+"""Members that give some layers heads of their own, and those of the other layers."""
+
+_CLASS_DEFAULTS = {
+    "gemma": (16, 16, 256),
+    "gemma2": (8, 4, 256),
+    "gemma3": (8, 4, 256),
+    "gemma3n": (8, 2, 256),
+    "gpt_oss": (64, 8, 64),
+    "llama4": (40, 8, 128),
+    "qwen3": (32, 32, 128),
+    "qwen3_next": (16, 2, 256),
+    "qwen3_5": (16, 4, 256),
+    "qwen3_5_moe": (16, 2, 256),
+    "mistral": (32, 8, None),
+    "mixtral": (32, 8, None),
+}
+"""Heads, KV heads and head size of classes whose files leave them out, or where they do not follow from the others
+(https://github.com/huggingface/transformers, src/transformers/models/*/configuration_*.py, 5.24.0)."""
 
 
 class KvMemory(Struct, frozen=True, kw_only=True):
@@ -63,44 +96,63 @@ def kv_memory(config: Mapping[str, Any], cache_type: str | None = None) -> KvMem
     """
     text: Any = next((config[name] for name in ("text_config", "llm_config", "language_config") if name in config), {})
     values = {**config, **text} if isinstance(text, Mapping) else dict(config)
-    _refuse_states(values)
+    _refuse_what_is_stored_otherwise(values)
+    found = layers_of(values)
     chosen = cache_type or _own_type(values)
     size = _BYTES.get(chosen)
     if size is None:
         raise ValueError(f"no cache type {chosen!r}; known: {', '.join(_BYTES)}")
-    layers = _number(values, "num_hidden_layers", "n_layer", "num_layers")
-    shared = values.get("num_kv_shared_layers") or 0
-    own_layers = layers - (shared if isinstance(shared, int) else 0)
-    numbers = _latent(values) or 2 * _kv_heads(values) * _head_size(values)
-    notes = list(_window_notes(values, layers))
-    if shared:
-        notes.append(f"{shared} of {layers} layers use the keys and values of others")
-    notes.append(
-        f"{math.ceil(own_layers * numbers * size):,} bytes of KV cache a token ({own_layers} layers, {chosen})"
-    )
-    return KvMemory(
-        bytes_per_token=math.ceil(own_layers * numbers * size),
-        layers=own_layers,
-        cache_type=chosen,
-        notes=tuple(notes),
-    )
+    shared = values.get("num_kv_shared_layers")
+    shared = shared if type(shared) is int else 0
+    own = [kind for kind in found.kinds[: len(found.kinds) - shared] if kind.attention]
+    numbers, notes = _latent(values), []
+    if numbers is None:
+        left_out = _left_out(values)
+        values |= left_out
+        notes += [f"`{name}` is not given: {value}, as the model's class has it" for name, value in left_out.items()]
+        numbers = _kv_heads(values) * _key_and_value_size(values)
+    notes = [*_layer_notes(found, own, shared), *notes]
+    total = math.ceil(len(own) * numbers * size)
+    notes.append(f"{total:,} bytes of KV cache a token ({len(own)} layers, {chosen})")
+    return KvMemory(bytes_per_token=total, layers=len(own), cache_type=chosen, notes=tuple(notes))
 
 
-def _refuse_states(values: Mapping[str, Any]) -> None:
-    types = values.get("layer_types") or values.get("layers_block_type") or ()
-    states = sum(isinstance(one, str) and one in _STATES for one in types)
-    member = next((name for name in _STATE_MEMBERS if values.get(name)), None)
-    if states or member:
-        what = f"{states} of {len(types)} layers are" if states else f"`{member}`: some layers are"
-        raise ValueError(
-            f"{what} recurrent and keep a state, of which an engine stores as many as it likes; "
-            "give the capacity in blocks as the engine reports it"
-        )
+def _refuse_what_is_stored_otherwise(values: Mapping[str, Any]) -> None:
     if values.get("index_head_dim"):
         raise ValueError(
             "`index_head_dim`: sparse attention keeps an index beside the cache, in a form of the engine's own; give "
             "the capacity in blocks as the engine reports it"
         )
+    for name, usual in _OTHER_HEADS.items():
+        if values.get(name) and (usual is None or values[name] != values.get(usual)):
+            raise ValueError(
+                f"`{name}`: layers have different heads, which engines store in forms of their own; give the capacity "
+                "in blocks as the engine reports it"
+            )
+
+
+def _layer_notes(found: Layers, own: list[LayerKind], shared: int) -> list[str]:
+    layers, notes = len(found.kinds), []
+    attention, states = (sum(kinds) for kinds in zip(*((one.attention, one.state) for one in found.kinds), strict=True))
+    if states:
+        notes.append(
+            f"{attention} of {layers} layers keep keys and values (`{found.member}`); "
+            f"{states} keep a state a sequence, which is not counted, and a prefix is served only where an engine "
+            "stored the state at its end"
+        )
+    elif len(own) + shared < layers:
+        notes.append(f"{len(own)} of {layers} layers keep keys and values of tokens (`{found.member}`)")
+    windows = sum(kind.window for kind in own)
+    if windows:
+        # Prefix caches keep their blocks like all others, or leave those behind the window away.
+        back = "a window" if found.window is None else f"{found.window:,} tokens"
+        notes.append(
+            f"{windows} of {layers} layers look back {back} only; they are counted in full, as by an engine that "
+            "drops nothing behind the window: with one that does, more fits"
+        )
+    if shared:
+        notes.append(f"{shared} of {layers} layers use the keys and values of others")
+    return notes
 
 
 def _own_type(values: Mapping[str, Any]) -> str:
@@ -114,52 +166,45 @@ def _latent(values: Mapping[str, Any]) -> int | None:
     """Numbers of MLA a layer and token (DeepSeek-V2, https://arxiv.org/abs/2405.04434, section 2.1)."""
     if not values.get("kv_lora_rank"):
         return None
-    return _number(values, "kv_lora_rank") + _number(values, "qk_rope_head_dim")
+    return whole_number(values, "kv_lora_rank") + whole_number(values, "qk_rope_head_dim")
+
+
+def _left_out(values: Mapping[str, Any]) -> dict[str, int]:
+    """Heads that the file leaves to the model's class. ValueError where that is not known, for all of them at once."""
+    names = ("num_attention_heads", "num_key_value_heads", "head_dim")
+    defaults = _CLASS_DEFAULTS.get(model_type(values), (None, None, None))
+    left_out = {name: one for name, one in zip(names, defaults, strict=True) if one and name not in values}
+    if "num_key_value_heads" in left_out or any(values.get(name) for name in _KV_HEADS + _HEADS + _ONE_KV_HEAD):
+        return left_out
+    needed = names[:2] if _width(values) else names[1:]
+    raise ValueError(missing(*(name for name in needed if not values.get(name))))
+
+
+_HEADS = ("num_attention_heads", "n_head")
+_KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv")
+_ONE_KV_HEAD = ("multi_query",)
+
+
+def _width(values: Mapping[str, Any]) -> int | None:
+    return whole_number_if_there(values, "hidden_size", "n_embd", "d_model")
 
 
 def _kv_heads(values: Mapping[str, Any]) -> int:
-    if values.get("multi_query"):
+    if values.get("multi_query_attention"):  # ChatGLM
+        return whole_number(values, "multi_query_group_num")
+    if values.get("multi_query") and not values.get("new_decoder_architecture"):  # Falcon's new one has several
         return 1
-    return _number(values, "num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_heads", "n_head")
+    return whole_number(values, *_KV_HEADS, *_HEADS)
 
 
-def _head_size(values: Mapping[str, Any]) -> int:
-    if values.get("head_dim"):
-        return _number(values, "head_dim")
-    width, heads = _number(values, "hidden_size", "n_embd", "d_model"), _number(values, "num_attention_heads", "n_head")
-    if width % heads:
-        raise ValueError(f"{width} numbers are not to be divided by {heads} heads, and `head_dim` is not given")
-    return width // heads
-
-
-def _window_notes(values: Mapping[str, Any], layers: int) -> list[str]:
-    """Layers that look no further back than a window. Prefix caches keep their blocks like all others, or leave those
-    behind the window away, as the engine chooses."""
-    window = values.get("sliding_window") or values.get("attention_chunk_size")
-    if not isinstance(window, int) or values.get("use_sliding_window") is False:
-        return []
-    types = values.get("layer_types")
-    pattern = values.get("sliding_window_pattern") or values.get("_sliding_window_pattern")
-    if isinstance(types, list):
-        count = sum(one in _OF_WINDOW for one in types)
-    elif isinstance(pattern, int) and pattern > 0:
-        count = layers - layers // pattern
-    else:
-        count = layers
-    if not count:
-        return []
-    return [
-        f"{count} of {layers} layers look back {window:,} tokens only; they are counted in full, as by an engine that "
-        "drops nothing behind the window: with one that does, more fits"
-    ]
-
-
-def _number(values: Mapping[str, Any], *names: str) -> int:
-    """Of the first of these that is there."""
-    for name in names:
-        found = values.get(name)
-        if found is not None:
-            if type(found) is not int or found < 1:
-                raise ValueError(f"`{name}` is {found!r}, expected a whole number of at least 1")
-            return found
-    raise ValueError(f"`{names[0]}` is missing")
+def _key_and_value_size(values: Mapping[str, Any]) -> int:
+    key = whole_number_if_there(values, "head_dim", "attention_head_dim", "kv_channels")
+    if key is None:
+        heads = whole_number_if_there(values, *_HEADS)
+        width = _width(values)
+        if heads is None or width is None:
+            raise ValueError(missing("head_dim"))
+        if width % heads:
+            raise ValueError(f"{width} numbers are not to be divided by {heads} heads, and `head_dim` is not given")
+        key = width // heads
+    return key + (whole_number_if_there(values, "v_head_dim") or key)
