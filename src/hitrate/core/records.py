@@ -34,6 +34,10 @@ class Remark(Struct, frozen=True, kw_only=True):
     what: str
 
 
+class Caution(Remark, frozen=True, kw_only=True):
+    """A remark on what makes figures doubtful, which is shown as a warning."""
+
+
 class Records(Struct, frozen=True, kw_only=True):
     """`read` = `used` + `damaged` + `repeated`.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from hitrate.core.findings import RecordSums
-from hitrate.core.records import Records
+from hitrate.core.records import Caution, Records
 from hitrate.core.results import BenchResult, Expectation, Interval, Measurement, TestResult
 from hitrate.report.columns import count, milliseconds, times
 
@@ -62,9 +62,9 @@ def record_lines(log: str, records: Records | RecordSums) -> Iterator[Line]:
         parts = [f"{count(records.damaged)} cannot be used"] * bool(records.damaged)
         parts += [f"{count(left_out)} cannot be compared"] * bool(left_out)
         yield Line("warning", f"of the records {' and '.join(parts)}; --json lists them")
-    for remark in records.remarks[:MOST_RECORDS_NAMED]:
+    for remark in sorted(records.remarks, key=lambda one: not isinstance(one, Caution))[:MOST_RECORDS_NAMED]:
         place = f"line {remark.line}: " if remark.line is not None else ""
-        yield Line("note", f"{place}{remark.what}")
+        yield Line("warning" if isinstance(remark, Caution) else "note", f"{place}{remark.what}")
     if len(records.remarks) > MOST_RECORDS_NAMED:
         yield Line("note", f"{count(len(records.remarks))} remarks in all; --json lists them")
 

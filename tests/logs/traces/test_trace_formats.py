@@ -104,7 +104,7 @@ def test_a_time_that_runs_back_is_said_and_a_missing_one_is_not_known(tmp_path: 
 
     assert (times[0], math.isnan(times[1]), times[2]) == (0.0, True, 0.0)
     assert [remark.what for remark in trace.records().remarks] == [
-        "1 requests are stamped earlier than the one before them; they are taken in the file's order"
+        "1 request is stamped earlier than the one before; they are taken in the file's order"
     ]
 
 

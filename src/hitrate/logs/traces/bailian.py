@@ -18,6 +18,7 @@ import msgspec
 from hitrate.core.records import Skipped
 from hitrate.core.trace import UNKNOWN, Replayable
 from hitrate.logs.lines import first_objects
+from hitrate.logs.traces.believed import believed
 from hitrate.logs.traces.block_size import Layout, layout_of
 from hitrate.logs.traces.chunks import Request, StreamedTrace
 from hitrate.logs.traces.mooncake import Count
@@ -47,7 +48,7 @@ class Bailian:
         lengths = [(row.input_length, len(row.hash_ids)) for row in first_rows(head, decoder)]
         layout = layout_of(lengths, path, BLOCK_TOKENS, block_tokens)
         facts = Replayable(path=path, format=self.name, block_tokens=layout[0], has_partial_blocks=layout[1])
-        return StreamedTrace(facts, stream, _requests(Rows(stream, decoder), layout))
+        return StreamedTrace(facts, stream, believed(_requests(Rows(stream, decoder), layout)))
 
 
 def _requests(rows: Rows[_Row], layout: Layout) -> Iterator[Request | Skipped]:
@@ -62,4 +63,4 @@ def _requests(rows: Rows[_Row], layout: Layout) -> Iterator[Request | Skipped]:
         else:
             at_s = math.nan if row.timestamp is None else row.timestamp
             output = UNKNOWN if row.output_length is None else row.output_length
-            yield Request(at_s, row.input_length, output, root, row.hash_ids)
+            yield Request(at_s, row.input_length, output, root, row.hash_ids, line)

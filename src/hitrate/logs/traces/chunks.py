@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
@@ -10,6 +9,7 @@ from typing import BinaryIO, NamedTuple
 from hitrate.core.records import RecordCount, Records, Remark, Skipped
 from hitrate.core.trace import UNKNOWN, Chunk, Replayable
 from hitrate.errors import InputFileError
+from hitrate.logs.traces.clock import Clock
 from hitrate.logs.traces.numbering import BlockNumbers, Numbers
 
 _BLOCKS = 1 << 18
@@ -26,13 +26,14 @@ class Request(NamedTuple):
     session: object
     """None where the trace knows of no sessions."""
     ids: Iterable[object]
+    line: int | None = None
+    """Of the file, from 1, where it is known."""
 
 
 def in_chunks(requests: Iterable[Request | Skipped | Remark], count: RecordCount) -> Iterator[Chunk]:
     """All requests, in their order; a time that runs back is set to that of the request before, and it is said."""
     blocks, sessions = BlockNumbers(), Numbers()
-    first = latest = math.nan
-    back = 0
+    clock = Clock()
     chunk = _empty()
     for request in requests:
         if isinstance(request, Skipped):
@@ -42,15 +43,7 @@ def in_chunks(requests: Iterable[Request | Skipped | Remark], count: RecordCount
             count.remark(request)
             continue
         count.use()
-        at_s = request.at_s
-        if first != first:  # NaN: no request had a time yet
-            first = latest = at_s
-        elif at_s < latest:
-            back += 1
-            at_s = latest
-        elif at_s == at_s:
-            latest = at_s
-        chunk.at_s.append(at_s - first)
+        chunk.at_s.append(clock.since_first(request.at_s, request.line))
         chunk.input_tokens.append(request.input_tokens)
         chunk.output_tokens.append(request.output_tokens)
         chunk.sessions.append(UNKNOWN if request.session is None else sessions[request.session])
@@ -61,9 +54,8 @@ def in_chunks(requests: Iterable[Request | Skipped | Remark], count: RecordCount
             chunk = _empty()
     if chunk.input_tokens:
         yield chunk
-    if back:
-        what = f"{back:,} requests are stamped earlier than the one before them; they are taken in the file's order"
-        count.remark(Remark(line=None, what=what))
+    for remark in clock.remarks():
+        count.remark(remark)
 
 
 def _empty() -> Chunk:

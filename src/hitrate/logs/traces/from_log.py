@@ -84,4 +84,5 @@ class LogTrace:
             UNKNOWN if output is None else output,
             call.session or None,
             ids,
+            call.line,
         )

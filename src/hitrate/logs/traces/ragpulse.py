@@ -12,6 +12,7 @@ Beside the trace lie files with the length of each part in tokens; with them, pr
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -81,6 +82,8 @@ def _request(row: _Row, line: int, lengths: dict[int, int] | None, block_tokens:
     try:
         at_s = float(row.timestamp)
     except ValueError:
+        at_s = math.inf
+    if math.isinf(at_s):
         return Skipped(line=line, reason=f"`timestamp` is {row.timestamp!r}, expected seconds")
     parts = [part for parts in row.hash_ids.values() for part in parts]
     ids: Iterable[object] = parts
@@ -90,7 +93,7 @@ def _request(row: _Row, line: int, lengths: dict[int, int] | None, block_tokens:
             return Skipped(line=line, reason=f"no length is given of part {unknown}")
         ids = list(_blocks(parts, lengths, block_tokens))[: row.input_length // block_tokens]
     output = UNKNOWN if row.output_length is None else row.output_length
-    return Request(at_s, row.input_length, output, row.session_id, ids)
+    return Request(at_s, row.input_length, output, row.session_id, ids, line)
 
 
 def _blocks(parts: Iterable[int], lengths: dict[int, int], block_tokens: int) -> Iterator[int]:

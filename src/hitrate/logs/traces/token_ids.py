@@ -16,6 +16,7 @@ import msgspec
 from hitrate.core.records import Skipped
 from hitrate.core.trace import UNKNOWN, Replayable
 from hitrate.logs.lines import first_objects
+from hitrate.logs.traces.believed import believed
 from hitrate.logs.traces.chained import block_names
 from hitrate.logs.traces.chunks import Request, StreamedTrace
 from hitrate.logs.traces.mooncake import Count
@@ -42,7 +43,8 @@ class TokenIds:
     def open(self, stream: BinaryIO, path: str, head: bytes, block_tokens: int | None) -> StreamedTrace:
         size = block_tokens or BLOCK_TOKENS
         facts = Replayable(path=path, format=self.name, block_tokens=size, has_partial_blocks=True)
-        return StreamedTrace(facts, stream, _requests(Rows(stream, msgspec.json.Decoder(_Row)), size))
+        rows = Rows(stream, msgspec.json.Decoder(_Row))
+        return StreamedTrace(facts, stream, believed(_requests(rows, size)))
 
 
 def _requests(rows: Rows[_Row], block_tokens: int) -> Iterator[Request | Skipped]:
@@ -57,4 +59,4 @@ def _requests(rows: Rows[_Row], block_tokens: int) -> Iterator[Request | Skipped
             continue
         at_s = math.nan if row.arrival_time_ns is None else row.arrival_time_ns / 1e9
         output = UNKNOWN if row.output_toks is None else row.output_toks
-        yield Request(at_s, len(row.input_tok_ids), output, row.session_id, names)
+        yield Request(at_s, len(row.input_tok_ids), output, row.session_id, names, line)
