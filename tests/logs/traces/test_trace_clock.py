@@ -76,7 +76,7 @@ def test_two_files_one_behind_the_other_are_told_to_be_sorted(tmp_path: Path) ->
         "21: 20 requests are stamped earlier than the one before; they are taken in the file's"
     )
     assert "by up to 2 hours" in cautions[0]
-    assert cautions[0].endswith("sort the file by its times")
+    assert cautions[0].endswith("sort the file by times")
 
 
 @pytest.mark.parametrize(
