@@ -19,6 +19,8 @@ HITRATE = [sys.executable, "-m", "hitrate"]
 SLOW = ("--prefill-rate", "200000", "--decode-rate", "160", "--base-ms", "1")
 """Thirty-two tokens take 200 ms, so that a run of many turns lasts for seconds."""
 
+CTRL_C = (signal.SIGINT, 130)
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for a process that is not a child")
 
 
@@ -42,21 +44,34 @@ def children_of(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "rows", "whole_group"),
+    ("arguments", "rows", "whole_group", "signal_number", "code"),
     [
-        (("test", "practice", "--turns", "40"), lambda result: result["turns"], True),
-        (("test", "practice", "--turns", "1", "--pad", ",".join(["64"] * 30)), lambda result: result["turns"], False),
-        (("bench", "practice", "--calls", "40", "--max-tokens", "32"), lambda result: result["rows"][0]["calls"], True),
+        (("test", "practice", "--turns", "40"), lambda result: result["turns"], True, *CTRL_C),
+        (
+            ("test", "practice", "--turns", "1", "--pad", ",".join(["64"] * 30)),
+            lambda result: result["turns"],
+            False,
+            *CTRL_C,
+        ),
+        (
+            ("bench", "practice", "--calls", "40", "--max-tokens", "32"),
+            lambda result: result["rows"][0]["calls"],
+            True,
+            *CTRL_C,
+        ),
+        (("test", "practice", "--turns", "40"), lambda result: result["turns"], False, signal.SIGTERM, 143),
     ],
 )
-def test_ctrl_c_shows_and_stores_what_was_measured(tmp_path, hitrate, arguments, rows, whole_group):
+def test_ctrl_c_shows_and_stores_what_was_measured(
+    tmp_path, hitrate, arguments, rows, whole_group, signal_number, code
+):
     process = started(*arguments, *SLOW, "--json")
     wait_for(tmp_path / "runs.sqlite3", 4, "calls")
     (server,) = children_of(process.pid)
     server_end = os.pidfd_open(server)
-    (os.killpg if whole_group else os.kill)(process.pid, signal.SIGINT)
+    (os.killpg if whole_group else os.kill)(process.pid, signal_number)
     out, err = process.communicate(timeout=30)
-    assert process.returncode == 130, err.decode()
+    assert process.returncode == code, err.decode()
     assert select.select([server_end], [], [], 10)[0] == [server_end]  # the practice server is gone
     os.close(server_end)
     result = json.loads(out)
@@ -101,3 +116,13 @@ def test_a_full_disk_is_said_in_one_line():
         1,
         b"error: the output cannot be written: No space left on device\n",
     )
+
+
+@pytest.mark.parametrize("before", ["", "trap '' INT; "])
+def test_sigterm_is_a_word_too_where_interruptions_are_ignored(tmp_path, before):
+    command = [sys.executable, "-m", "hitrate", "bench", "practice", "--base-ms", "60000", "--calls", "2"]
+    process = subprocess.Popen(["/bin/sh", "-c", before + 'exec "$@"', "sh", *command], stderr=subprocess.PIPE)
+    wait_for(tmp_path / "runs.sqlite3", 1, "runs")
+    process.terminate()
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err.decode().strip()) == (143, "error: interrupted")

@@ -143,6 +143,9 @@ def test_processes_that_are_killed_again_and_again_are_said(tmp_path: Path) -> N
     assert "fewer --workers" in (gave_up.value.hint or "")
 
 
+INTERRUPTED = "\nerror: interrupted\n"
+
+
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
     """Takes minutes, over two processes."""
@@ -162,19 +165,17 @@ def command(tmp_path: Path) -> list[str]:
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes that are no children")
 @pytest.mark.parametrize(
     ("end", "whole_group", "code", "said"),
-    [(signal.SIGINT, True, 130, "\nerror: interrupted\n"), (signal.SIGKILL, False, -9, None)],
+    [
+        (signal.SIGINT, True, 130, INTERRUPTED),
+        (signal.SIGTERM, True, 143, INTERRUPTED),
+        (signal.SIGTERM, False, 143, INTERRUPTED),
+        (signal.SIGKILL, False, -9, None),
+    ],
 )
 def test_no_process_outlives_the_command(
     tmp_path: Path, command: list[str], end: signal.Signals, whole_group: bool, code: int, said: str | None
 ) -> None:
-    temporary = tmp_path / "temporary"
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        process_group=0,
-        env={**os.environ, "TMPDIR": str(temporary)},
-    )
+    process, temporary = started(command, tmp_path)
     workers = [os.pidfd_open(worker) for worker in working(process.pid)]
     (os.killpg if whole_group else os.kill)(process.pid, end)
     out, err = process.communicate(timeout=30)
@@ -185,6 +186,49 @@ def test_no_process_outlives_the_command(
         assert select.select([worker], [], [], 20)[0] == [worker]
         os.close(worker)
     assert end == signal.SIGKILL or list(temporary.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for the processes of another")
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("end", "whole_group", "code"),
+    [(signal.SIGINT, True, 130), (signal.SIGTERM, True, 143), (signal.SIGTERM, False, 143)],
+)
+def test_an_interruption_while_workers_start_is_one_line(
+    tmp_path: Path, command: list[str], end: signal.Signals, whole_group: bool, code: int, workers: int
+) -> None:
+    process, temporary = started(command, tmp_path)
+    wait_for_start(process.pid, workers)
+    (os.killpg if whole_group else os.kill)(process.pid, end)
+    out, err = process.communicate(timeout=30)
+
+    assert (process.returncode, out, err.decode()) == (code, b"", INTERRUPTED)
+    assert list(temporary.iterdir()) == []
+
+
+def started(command: list[str], tmp_path: Path) -> tuple[subprocess.Popen[bytes], Path]:
+    """And its folder for temporary files."""
+    temporary = tmp_path / "temporary"
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, process_group=0, env=environment), temporary
+
+
+def wait_for_start(pid: int, workers: int) -> None:
+    """Of so many, far enough to be importing, so that an interruption would be an exception there."""
+    for _ in range(6000):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        if sum(map(handles_interruptions, children)) >= workers:
+            return
+        time.sleep(0.005)
+    raise AssertionError("no worker after 30 s")
+
+
+def handles_interruptions(child: str) -> bool:
+    """A worker; the process that multiprocessing starts to clean up is none."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{child}/status").read_text().splitlines())
+    told = int(status["SigCgt"], 16) | int(status["SigIgn"], 16)
+    return b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes() and bool(told >> signal.SIGINT - 1 & 1)
 
 
 def working(pid: int) -> list[int]:

@@ -6,7 +6,11 @@ import contextlib
 import errno
 import importlib
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import click
@@ -64,6 +68,9 @@ _MODULES = {
 _FUNCTIONS = {"import": "import_logs"}
 """Of commands whose name is a word of Python."""
 
+_INTERRUPTED = 130
+_TERMINATED = 143
+
 
 class LazyGroup(click.Group):
     """Finds a command by name in `hitrate.cli.<name>` and imports it only when it is called."""
@@ -110,7 +117,16 @@ def hitrate(ctx: click.Context, debug: bool) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run a command line and give its exit code; every expected error is one line on stderr."""
+    """Run a command line and give its exit code; every expected error is one line on stderr.
+
+    SIGTERM, as `timeout`, systemd and Kubernetes send it, ends it as an interruption does, with exit code 143.
+    """
+    with _ended_by_sigterm() as came:
+        code = _run(arguments)
+    return _TERMINATED if came and code == _INTERRUPTED else code
+
+
+def _run(arguments: list[str] | None) -> int:
     argv = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in argv
     try:
@@ -129,7 +145,7 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), None, error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        return _say("interrupted", None, 130)
+        return _say("interrupted", None, _INTERRUPTED)
     except SystemExit:
         # Shell completion apart, click ends the program by itself only when the reader of our output went away
         # (`hitrate runs | head`), and takes that for a failure.
@@ -146,6 +162,27 @@ def run(arguments: list[str] | None = None) -> int:
         _forget_output()
         return _say(f"the output cannot be written: {error.strerror}", None, HitrateError.exit_code)
     return result if isinstance(result, int) else 0
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[list[int]]:
+    """What came of it, in the end. Commands that serve have handlers of their own meanwhile."""
+    came: list[int] = []
+
+    def as_interruption(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, signal.SIG_DFL, None):
+            raise KeyboardInterrupt  # as in the background of a script, where a shell has SIGINT ignored
+        signal.raise_signal(signal.SIGINT)
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield came
+        return
+    signal.signal(signal.SIGTERM, as_interruption)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _forget_output() -> None:

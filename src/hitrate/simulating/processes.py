@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
@@ -79,10 +80,11 @@ class Processes:
                 self._watch.done(ended, len(tasks))
 
         try:
-            for number in longest_first(tasks):
-                if number not in answers:
-                    asked[number] = pool.submit(perform, trace, tasks[number])
-                    asked[number].add_done_callback(one_more)
+            with _signals_held():
+                for number in longest_first(tasks):
+                    if number not in answers:
+                        asked[number] = pool.submit(perform, trace, tasks[number])
+                        asked[number].add_done_callback(one_more)
             for number in sorted(asked):
                 answers[number] = asked[number].result()
         except BrokenProcessPool:
@@ -92,8 +94,28 @@ class Processes:
             raise
 
 
+_HELD = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """They come afterwards. A process that is started meanwhile has them held until it lets them go itself: what comes
+    while it imports would be told in a traceback, and one that lost its starter half-way would tell that too.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin(until: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # sent to the whole group; who started us decides what it means
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
     threading.Thread(target=_end_with, args=(until,), daemon=True).start()
 
 
