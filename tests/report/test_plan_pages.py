@@ -20,6 +20,7 @@ from test_html import Page
 from hitrate.core.simulation_results import Goal, SimulateResult
 from hitrate.report.formats import render
 from hitrate.report.json import schema
+from hitrate.sim.plan import make_plan
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
@@ -50,7 +51,7 @@ nothing better for less         4  session-affinity   2,048    128     512   36.
 1,000 requests, 3,000 blocks, 2,000 of them distinct
 4 replicas of 1,024 blocks (64.00 GiB) each by session-affinity: the cheapest that meets the goal, with 0.5 s to spare
   hit rate 35.00 %, time to first token p50 0.25 s, p90 0.75 s, p99 2 s, $5.00 for the GPUs, $5.00 a million prompt \
-tokens, GPUs busy 65 % of the time, the busiest replica computes 1.60 times the mean
+tokens, a step runs 65 % of the GPUs' time, the busiest replica computes 1.60 times the mean
   beside: one cache without a limit 40.00 %
   session affinity alone gets 35.0 % of the 40.0 % possible
   next policy at this size, round-robin: -21.00 points, TTFT p99 +2 s
@@ -73,13 +74,37 @@ def test_the_table_ends_with_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     assert written(planned(), "table").endswith("\n\n" + TABLE)
 
 
+@pytest.mark.parametrize("statistic", ["mean", "p50", "p90", "p99"])
+@pytest.mark.parametrize("width", [40, 60, 80, 110])
+def test_the_time_that_is_asked_for_is_shown_however_narrow_the_screen(statistic: str, width: int) -> None:
+    text = written(planned(Goal(statistic=statistic, seconds=2.5)), "table", width=width)
+    rows, plan = text.partition("\nplan: ")[::2]
+
+    for sheet in (rows, plan.partition("1,000 requests")[0]):
+        assert re.search(rf"(TTFT:? )?\b{statistic}( s)?\b", sheet.partition("\n")[2])
+
+
+def test_with_the_bill_alone_a_dearer_row_is_no_gain() -> None:
+    rows = [replace(row, hosted_usd=10.0 * (row.hit_rate or 0.0), provisioned_usd=None) for row in planned().rows[:3:2]]
+    rows = [replace(row, **dict.fromkeys(name for name in row.__struct_fields__ if "ttft" in name)) for row in rows]
+    plan = make_plan(rows, range(2), None)
+    result = replace(planned(), rows=(replace(rows[0], plan="chosen"), replace(rows[1], plan="front")), plan=plan)
+
+    lines = written(result, "table", width=110).splitlines()
+    assert [line.partition("  ")[0] for line in lines if line.startswith(("chosen", "dearer", "nothing"))] == [
+        "chosen",
+        "dearer, more hits",
+    ]
+
+
 def test_no_row_meets_the_goal() -> None:
     lines = written(planned(Goal(statistic="mean", seconds=0.1)), "table", width=500).splitlines()
 
     assert [line for line in lines if line.startswith("no row meets the goal")] == [
         "no row meets the goal; the nearest is 4 replicas of 2,048 blocks (128 GiB) each by session-affinity, 0.26 s "
         "above it: hit rate 36.00 %, time to first token p50 0.24 s, p90 0.72 s, p99 1.92 s, $5.00 for the GPUs, "
-        "$5.00 a million prompt tokens, GPUs busy 64 % of the time, the busiest replica computes 1.60 times the mean"
+        "$5.00 a million prompt tokens, a step runs 64 % of the GPUs' time, the busiest replica computes 1.60 times "
+        "the mean"
     ]
 
 

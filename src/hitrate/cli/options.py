@@ -169,7 +169,7 @@ def _format(*names: str, help: str) -> Callable[[Function], Function]:
 
 output_options = all_of(
     _format("--json", help="One JSON document."),
-    _format("--csv", help="One row a call."),
+    _format("--csv", help="One row for each thing that is listed: a call, a finding, a point."),
     _format("--markdown", "--md", help="Markdown tables."),
     click.option("--html", "html_file", type=FileToWrite(), metavar="FILE", help="Also write a page with plots."),
 )

@@ -1,4 +1,7 @@
-"""CSV: one row a call, keys as in the JSON output, raw figures; an unknown figure is an empty cell."""
+"""CSV: one row a record (a call, a finding, a point) with raw figures; an unknown figure is an empty cell.
+
+Keys are those of the JSON output.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from msgspec import structs
@@ -12,6 +12,8 @@ from hitrate.report.columns import Column, Sheet, amount, count
 from hitrate.report.words import Line, Listing, Passage
 
 _MARKS = {"chosen": "chosen", "front": "nothing better for less"}
+_MARKS_BY_MONEY = {"chosen": "chosen", "front": "dearer, more hits"}
+"""Where the bill is all that is weighed: what hits save is in it, so that more of them at a higher bill are no gain."""
 
 
 def exact_percent(value: float) -> str:
@@ -69,8 +71,8 @@ def store(row: SimulatedPoint) -> str | None:
     return "no limit" if row.store_blocks is None else _store_size(row).removeprefix("of ")
 
 
-def _mark(row: SimulatedPoint) -> str:
-    return _MARKS.get(row.plan or "", "")
+def _mark(marks: Mapping[str, str], row: SimulatedPoint) -> str:
+    return marks.get(row.plan or "", "")
 
 
 def _total(row: SimulatedPoint) -> float | None:
@@ -90,10 +92,13 @@ TIMES = (
     Column(key="queue_p99_s", header="queue\np99 s", show=seconds, drop_order=8),
 )
 
+_MEAN = Column(key="ttft_mean_s", header="TTFT\nmean s", show=seconds)
+_OTHER_TIMES = 5
+
 STORE = Column(key="store", header="store", get=store)
 
 _PLAN = (
-    Column(key="plan", header="plan", get=_mark),
+    Column(key="plan", header="plan", get=partial(_mark, _MARKS)),
     Column(key="replicas", header="replicas", show=count),
     Column(key="policy", header="policy"),
     Column(key="rule_set", header="rule", drop_order=3),
@@ -122,14 +127,32 @@ def sheet(result: SimulateResult) -> Sheet | None:
     return Sheet(title=f"plan: {plan.rule}", columns=tuple(known), rows=tuple(rows))
 
 
+def by_bill_alone(plan: Plan | None) -> bool:
+    return plan is not None and plan.cost == "hosted_usd" and plan.gain == "hit_rate"
+
+
 def _columns(plan: Plan) -> Iterator[Column]:
-    """The one that the plan is about stays on a narrow screen too."""
-    if plan.gain == "ttft_mean_s":
-        yield from _PLAN
-        yield Column(key="ttft_mean_s", header="TTFT\nmean s", show=seconds)
+    by_money = by_bill_alone(plan)
+    for column in goal_kept(_PLAN, plan):
+        if column.key == "plan" and by_money:
+            yield structs.replace(column, get=partial(_mark, _MARKS_BY_MONEY))
+        else:
+            yield column
+
+
+def goal_kept(columns: Iterable[Column], plan: Plan | None) -> Iterator[Column]:
+    """Of times to the first token the one that the plan is about stays on a narrow screen, and the others may go."""
+    if plan is None or not plan.gain.startswith("ttft_"):
+        yield from columns
         return
-    for column in _PLAN:
-        yield structs.replace(column, drop_order=0) if column.key == plan.gain else column
+    for column in columns:
+        if column.key == plan.gain:
+            column = structs.replace(column, drop_order=0)
+        elif column.key.startswith("ttft_") and not column.drop_order:
+            column = structs.replace(column, drop_order=_OTHER_TIMES)
+        yield column
+        if column.key == TIMES[-2].key and plan.gain == _MEAN.key:
+            yield _MEAN
 
 
 def _cost(plan: Plan, row: SimulatedPoint) -> tuple[float, float]:
@@ -182,7 +205,8 @@ def reached(row: SimulatedPoint) -> str:
         saved = "" if without is None else f" (${amount(without)} without caching)"
         parts.append(f"the vendor bills ${amount(row.hosted_usd)}{saved}")
     if row.gpu_seconds_busy is not None and row.gpu_seconds_provisioned:
-        parts.append(f"GPUs busy {100 * row.gpu_seconds_busy / row.gpu_seconds_provisioned:.0f} % of the time")
+        busy = row.gpu_seconds_busy / row.gpu_seconds_provisioned
+        parts.append(f"a step runs {100 * busy:.0f} % of the GPUs' time")
     if row.transferred_tokens is not None:
         parts.append(f"{count(row.transferred_tokens)} tokens came from the store")
     if row.imbalance is not None:

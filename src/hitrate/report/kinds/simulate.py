@@ -79,7 +79,7 @@ def sheets(result: SimulateResult) -> list[Sheet]:
 
 
 def rows_sheet(result: SimulateResult) -> Sheet:
-    return Sheet(columns=_shown(ROWS, result.rows), rows=result.rows)
+    return Sheet(columns=_shown(tuple(plan_words.goal_kept(ROWS, result.plan)), result.rows), rows=result.rows)
 
 
 def _doubled(points: tuple[SimulatedPoint, ...]) -> Iterator[SimulatedPoint]:

@@ -144,7 +144,8 @@ def _of_costs(result: SimulateResult, identity: str) -> Iterator[Figure]:
     best = "low and left" if found.lower_is_better else "high and left"
     told = f"{len(found.marks)} caches and fleets; {chosen or 'none is chosen'}"
     plot = svg.both_widths(lambda width: plots_plan.scatter_plot(found, width), title, told, f"{identity}-costs")
-    caption = f"{best} is better; dotted line: nothing better for less; ring: chosen"
+    line = "dearer, more hits" if plan_words.by_bill_alone(result.plan) else "nothing better for less"
+    caption = f"{best} is better; dotted line: {line}; ring: chosen"
     yield Figure(title=title, plot=plot, caption=caption)
 
 
