@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hitrate.core.simulation_results import Goal, SimulatedPoint
+from hitrate.core.simulation_results import Goal, SessionSpread, SimulatedPoint
 from hitrate.sim.plan import make_plan
 
 BLOCK = 16
@@ -24,7 +24,7 @@ def row(replicas: int, blocks: int | None, policy: str, hit_rate: float, **more:
         "capacity_tokens": tokens,
         "capacity_gib": None,
         "ttl_s": None,
-        "requests": 10,
+        "requests": 1000,
         "unit": "tokens",
         "hits": 1000 * hit_rate,
         "counted": 1000.0,
@@ -147,6 +147,29 @@ def test_a_policy_that_sees_no_load_is_not_judged_by_it() -> None:
     rows = [row(4, 10, "sglang-cache-aware:abs=32", 0.4, imbalance=4.0), row(4, 10, "random", 0.1, imbalance=1.0)]
 
     assert plan(rows).warnings[0].startswith("policy sglang-cache-aware:abs=32 seems to send nearly everything")
+
+
+def sessions(number: int) -> SessionSpread:
+    return SessionSpread(sessions=number, min=0.0, p25=0.0, median=0.0, p75=0.0, max=0.0, mean=0.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"requests": 39}, "too few to tell how evenly a policy uses 4 replicas: 39 requests"),
+        (
+            {"by_session": sessions(1)},
+            "too few to tell how evenly a policy uses 4 replicas: 1,000 requests of 1 session",
+        ),
+        ({"by_session": sessions(8), "requests": 40}, "policy sglang-cache-aware seems to send nearly everything"),
+        ({}, "policy sglang-cache-aware seems to send nearly everything"),
+    ],
+)
+def test_few_requests_or_sessions_say_nothing_of_a_policy(more: dict[str, Any], said: str) -> None:
+    warnings = plan([row(4, 10, "sglang-cache-aware", 0.4, imbalance=4.0, **more)]).warnings
+
+    assert warnings[0].startswith(said)
+    assert sum("replica" in warning for warning in warnings[:-1]) == 1
 
 
 @pytest.mark.parametrize(

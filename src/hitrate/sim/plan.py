@@ -25,6 +25,9 @@ UNEVEN = 1.5
 _COLLAPSED = 0.9
 """Share of all replicas that an imbalance comes to when one of them does nearly everything."""
 
+_REQUESTS_A_REPLICA, _SESSIONS_A_REPLICA = 10, 2
+"""Below which how evenly replicas are used says nothing of the policy."""
+
 
 class Terms(NamedTuple):
     """What rows are weighed by."""
@@ -231,14 +234,23 @@ def _why(rows: Sequence[SimulatedPoint], chosen: int, terms: Terms, goal: Goal |
 
 
 def collapsed(row: SimulatedPoint) -> bool:
-    """Whether one replica does nearly all that is to be computed."""
+    """Whether one replica does nearly all that is to be computed, though there is enough for all."""
+    return _one_does_all(row) and not _too_few(row)
+
+
+def _one_does_all(row: SimulatedPoint) -> bool:
     return row.replicas > 1 and row.imbalance is not None and row.imbalance >= _COLLAPSED * row.replicas
 
 
-def _warnings(
-    rows: Sequence[SimulatedPoint], plannable: Sequence[int], chosen: Sequence[int], goal: Goal | None
-) -> Iterator[str]:
-    considered = [rows[place] for place in plannable]
+def _too_few(row: SimulatedPoint) -> bool:
+    """Requests or sessions, for any policy that keeps prompts together to use all replicas evenly."""
+    sessions = None if row.by_session is None else row.by_session.sessions
+    return row.requests < _REQUESTS_A_REPLICA * row.replicas or (
+        sessions is not None and sessions < _SESSIONS_A_REPLICA * row.replicas
+    )
+
+
+def _unevenness(considered: Sequence[SimulatedPoint], chosen: Iterable[SimulatedPoint]) -> Iterator[str]:
     for policy in dict.fromkeys(row.policy for row in considered if row.policy and collapsed(row)):
         if needs_time(policy) and all(row.ttft_p99_s is None for row in considered):
             yield (
@@ -251,13 +263,28 @@ def _warnings(
             f"policy {policy} sends nearly everything to one replica: the busiest computes {worst:.1f} times the mean. "
             "The others stand idle, whatever its hit rate"
         )
-    for place in chosen:
-        row = rows[place]
-        if row.imbalance is not None and row.imbalance >= UNEVEN and not collapsed(row):
+    uneven = [row for row in chosen if (row.imbalance or 0.0) >= UNEVEN and not collapsed(row)]
+    for row in uneven:
+        if not _too_few(row):
             yield (
                 f"{row.replicas} replicas by {row.policy}: the busiest computes {row.imbalance:.2f} times the mean, so "
                 "it is full before the others are"
             )
+    if few := [row for row in (*uneven, *filter(_one_does_all, considered)) if _too_few(row)]:
+        row = max(few, key=lambda row: row.replicas)
+        known = None if row.by_session is None else row.by_session.sessions
+        sessions = "" if known is None else f" of {known:,} session{'s' * (known != 1)}"
+        yield (
+            f"too few to tell how evenly a policy uses {row.replicas:,} replicas: {row.requests:,} "
+            f"request{'s' * (row.requests != 1)}{sessions}"
+        )
+
+
+def _warnings(
+    rows: Sequence[SimulatedPoint], plannable: Sequence[int], chosen: Sequence[int], goal: Goal | None
+) -> Iterator[str]:
+    considered = [rows[place] for place in plannable]
+    yield from _unevenness(considered, [rows[place] for place in chosen])
     if refused := sum(bool(row.never_fit) for row in considered):
         yield (
             f"{refused:,} of {len(considered):,} rows are left out of the plan: some requests are longer than a whole "
