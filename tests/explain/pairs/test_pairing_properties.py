@@ -2,7 +2,7 @@
 
 import hashlib
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hitrate.core.prompt import Part, Sketch
@@ -87,8 +87,19 @@ NAMES = st.sampled_from(["none", "one", "own", "wrong"])
 STEPS = st.sampled_from(["question", "tool", "again", "failed", "edit", "rewind", "title"])
 
 
+OTHERS_HISTORY_FOR_A_LONE_QUESTION = [
+    *[(4, "question"), (0, "question"), (0, "again"), (1, "question"), (4, "question"), (0, "question"), (0, "rewind")],
+    *[(0, "question"), (4, "edit"), (0, "failed"), (0, "question"), (0, "question"), (4, "edit")],
+]
+OTHERS_HISTORY_FOR_THE_LAST_QUESTION = [(0, step) for step in ("edit", "tool", "question", "edit", "tool", "edit")]
+HISTORY_OF_A_FAILED_CALL = [(0, step) for step in ("question", "failed", "question", "edit", "failed", "edit")]
+
+
 @settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 4), STEPS), min_size=1, max_size=40), NAMES, st.booleans())
+@example(OTHERS_HISTORY_FOR_A_LONE_QUESTION, "wrong", False)
+@example(OTHERS_HISTORY_FOR_THE_LAST_QUESTION, "wrong", False)
+@example(HISTORY_OF_A_FAILED_CALL, "wrong", False)
 def test_nothing_healthy_is_taken_for_a_break(steps, names, texts):
     """Where texts are at hand this holds for conversations, too, whose first calls are not in the log."""
     prompts: list[list[str]] = []

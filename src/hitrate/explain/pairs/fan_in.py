@@ -4,9 +4,9 @@ with one conversation and takes in another's on the way. What they repeat of eac
 
 from __future__ import annotations
 
-from hitrate.explain.evidence import Seen
+from hitrate.explain.evidence import HEALTHY, Seen
 from hitrate.explain.pairs.known_calls import KnownCalls
-from hitrate.explain.pairs.prefix_tree import Walk
+from hitrate.explain.pairs.prefix_tree import Walk, common_front
 from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Prompt
 
 
@@ -34,6 +34,26 @@ def went_apart(known: KnownCalls, call: int, front: int) -> bool:
             return True
         call = known.against[call]
     return call != front
+
+
+def whose_answer(known: KnownCalls, prompt: Prompt, walk: Walk, start: int) -> int | None:
+    """A call that had an answer at or behind part `start`, and all in front of it, as this prompt has them. The prompt
+    goes on with that call's history then, and is no change of one that has something else there.
+
+    A question may be changed into one that others ask; an answer comes with it only from where it was given. A failed
+    call that was a change itself is none: a break stays a break when it is sent again.
+    """
+    kinds = (part.kind for part in prompt.parts[start : walk.depth])
+    place = next((place for place, kind in enumerate(kinds, start) if kind in REPLY_KINDS), None)
+    if place is None:
+        return None
+    best = known.tree.best(walk)
+    if best is not None and place < best[1]:
+        return best[0]
+    failed = known.last_with(prompt.digests[place])
+    if failed is None or known.relations[failed] not in HEALTHY:
+        return None
+    return failed if common_front(known.tree.digests_of(failed), prompt.digests) > place else None
 
 
 def joins(known: KnownCalls, seen: Seen, prompt: Prompt) -> bool:

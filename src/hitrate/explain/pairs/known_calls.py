@@ -90,6 +90,11 @@ class KnownCalls:
         """The newest answered call of a conversation; None where there is none or it was forgotten."""
         return self._prompts.get(conversation)
 
+    def as_tip(self, call: int) -> Tip | None:
+        """That call, where it is the newest answered one of its conversation."""
+        tip = self.tip(self.conversations[call])
+        return tip if tip is not None and tip.call == call else None
+
     def parts_of_newest(self, seen: Seen) -> Sequence[Part] | None:
         """Of a call, where it is the newest answered one of its conversation."""
         tip = self.tip(seen.conversation)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hitrate.core.prompt import Sketch
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
-from hitrate.explain.pairs.fan_in import is_beside, joins, went_apart, whole_in_front
+from hitrate.explain.pairs.fan_in import is_beside, joins, went_apart, whole_in_front, whose_answer
 from hitrate.explain.pairs.going_on import going_on, going_on_from
 from hitrate.explain.pairs.heads import Heads, heads_alike
 from hitrate.explain.pairs.known_calls import KnownCalls
@@ -225,7 +225,7 @@ class Pairing:
         candidate = self._most_in_common(seen, prompt)
         found = None if candidate is None else self._related(seen, prompt, walk, candidate, front)
         if found is None and not joins(self._known, seen, prompt):
-            found = self._summary(seen, prompt) or self._replay(seen, prompt)
+            found = self._summary(seen, prompt) or self._replay(seen, prompt, walk)
         return found or self._start(seen, prompt, walk)
 
     def _most_in_common(self, seen: Seen, prompt: Prompt) -> int | None:
@@ -276,8 +276,8 @@ class Pairing:
         own = prompt.digests[prompt.head :]
         if rest and len(own) > len(messages) and own[: len(messages)] == messages:
             return True
-        tip = known.tip(known.conversations[call])
-        if tip is None or tip.call != call or not heads_alike(prompt, tip.prompt):
+        tip = known.as_tip(call)
+        if tip is None or not heads_alike(prompt, tip.prompt):
             return False
         texts = self._texts(seen, call)  # last, since they have to be read
         return texts is None or alike(texts.was()[0], texts.now()[0])
@@ -310,8 +310,7 @@ class Pairing:
             conversation = None
         if shared == len(prompt.digests):
             return _Found("rewind", call, conversation, shared)
-        tip = known.tip(known.conversations[call])
-        tip = tip if tip is not None and tip.call == call else None
+        tip = known.as_tip(call)
         texts = self._texts(seen, call)
         if tip is not None and has_grown(prompt, tip.prompt, shared, texts):
             return _Found("append", call, conversation, shared, grown=True)
@@ -333,15 +332,17 @@ class Pairing:
             return _Found("rewrite", call, conversation, shared, kept)
         if not same_head:
             return None
-        if tip is not None and is_replayed(prompt, tip.prompt, shared, texts):
+        giver = whose_answer(known, prompt, walk, shared)
+        if giver is not None and known.answered[giver]:
+            return self._related(seen, prompt, walk, giver, front)
+        if tip is not None and giver is None and is_replayed(prompt, tip.prompt, shared, texts):
             return _Found("rewrite", call, conversation, shared, kept)
         asked = next(fronts, None)
         if asked is not None:
             return self._carried_on(seen, prompt, walk, asked)
         if shared <= head:
             return None
-        in_session = known.sessions[call] == seen.session != ""
-        if in_session or shared >= known.openings[known.conversations[call]]:
+        if known.sessions[call] == seen.session != "" or shared >= known.openings[known.conversations[call]]:
             return _Found("branch", call, conversation, shared)
         return self._start(seen, prompt, walk)  # both begin with the same examples, or the same question
 
@@ -365,7 +366,7 @@ class Pairing:
                 return _Found("summary", tip.call, conversation, shared)
         return None
 
-    def _replay(self, seen: Seen, prompt: Prompt) -> _Found | None:
+    def _replay(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found | None:
         """A conversation none of whose messages came back as they were sent: it has one message or few, and goes on."""
         known = self._known
         newest = [known.conversations[call] for call in known.newest_of(seen)]
@@ -378,10 +379,9 @@ class Pairing:
             if tip is None or known.apart(tip.call, seen.session) or not heads_alike(prompt, tip.prompt):
                 continue
             shared = common_front(tip.prompt.digests, prompt.digests)
-            in_session = known.sessions[tip.call] == seen.session != ""
-            if (compacted and in_session and shared >= prompt.head) or is_replayed(
-                prompt, tip.prompt, shared, self._texts(seen, tip.call)
-            ):
+            replaced = compacted and known.sessions[tip.call] == seen.session != "" and shared >= prompt.head
+            own = whose_answer(known, prompt, walk, shared) is None
+            if replaced or (own and is_replayed(prompt, tip.prompt, shared, self._texts(seen, tip.call))):
                 return _Found("rewrite", tip.call, conversation, shared)
         return None
 
