@@ -54,8 +54,8 @@ def test_its_bytes_are_those_of_the_file() -> None:
 
 def test_the_file_is_gone_afterwards() -> None:
     with packed(Chats()) as found:
-        folder = Path(found.file).parent
-    assert not folder.exists()
+        assert Path(found.file).exists()
+    assert not Path(found.file).exists()
     with pytest.raises(HitrateError, match="the packed copy of chats cannot be read: No such file") as refused:
         list(found.chunks())
     assert refused.value.message.startswith(found.file)

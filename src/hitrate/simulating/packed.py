@@ -19,6 +19,7 @@ from msgspec import Struct
 from hitrate.core.records import Records
 from hitrate.core.trace import Chunk, Replayable, Trace
 from hitrate.errors import HitrateError
+from hitrate.simulating.shared_file import shared_file
 
 _COLUMNS = "dqqqqq"
 """Type codes of `Chunk`'s columns, in their order."""
@@ -120,12 +121,9 @@ def packed(trace: Trace) -> Iterator[PackedTrace]:
     with ExitStack() as kept:
         folder = tempfile.gettempdir()
         try:
-            folder = kept.enter_context(
-                tempfile.TemporaryDirectory(prefix="hitrate-trace-", ignore_cleanup_errors=True)
-            )
-            file = Path(folder) / "trace.columns"
-            with file.open("wb") as out:
-                pieces = tuple(_write(chunk, out) for chunk in trace.chunks())
+            file, out = kept.enter_context(shared_file())
+            pieces = tuple(_write(chunk, out) for chunk in trace.chunks())
+            out.flush()
         except OSError as error:
             raise HitrateError(
                 f"{trace.facts.path} cannot be packed into {folder}: {error.strerror or error}; it takes eight bytes a "
