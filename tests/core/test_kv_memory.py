@@ -62,6 +62,13 @@ FALCON_7B = {
     "new_decoder_architecture": False,
 }
 MIMO_V2_FLASH = {**LLAMA_8B, "num_key_value_heads": 4, "head_dim": 192, "v_head_dim": 128}
+LONGCAT_FLASH = {
+    "model_type": "longcat_flash",
+    "num_layers": 28,
+    "kv_lora_rank": 512,
+    "qk_rope_head_dim": 64,
+    "torch_dtype": "bfloat16",
+}
 GEMMA_3_4B = {
     "text_config": {
         "model_type": "gemma3_text",
@@ -99,6 +106,7 @@ GEMMA_3_27B = {
         (GEMMA_3_27B, 507_904),
         (GEMMA_3_4B, 139_264),  # 8 heads, 4 KV heads of 256: its class's defaults
         (CHATGLM3, 28_672),
+        (LONGCAT_FLASH, 64_512),  # two attentions a layer
         (FALCON_40B, 122_880),
         (FALCON_7B, 8_192),
         (MIMO_V2_FLASH, 81_920),  # values are smaller than keys
@@ -181,6 +189,11 @@ def test_layers_that_use_the_keys_of_others() -> None:
         ({**LLAMA_8B, "torch_dtype": "int3"}, "no cache type 'int3'; known: float32"),
         ({**MIMO_V2_FLASH, "swa_num_key_value_heads": 8}, "`swa_num_key_value_heads`: layers have different heads"),
         ({**LLAMA_8B, "block_configs": [{}] * 32}, "`block_configs`: layers have different heads"),
+        (
+            {**LLAMA_8B, "per_layer_config": {"05": {"head_dim": 512}}},
+            "`per_layer_config`: layers have different heads",
+        ),
+        ({**LLAMA_8B, "model_type": "gemma4_text"}, "`global_head_dim`: layers have different heads"),
         ({**DEEPSEEK_V3, "index_head_dim": 128}, "sparse attention keeps an index beside the cache"),
     ],
 )

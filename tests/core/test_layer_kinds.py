@@ -184,6 +184,7 @@ LLAMA_4_SCOUT = {
             4096,
         ),
         ({**LLAMA, "layer_types": ["sliding_attention", "full_attention"] * 16, "sliding_window": 128}, 16, 128),
+        ({**LLAMA, "sliding_window": 4096, "max_window_layers": 32}, 0, 4096),
         ({**LLAMA, "attention_layers": ["global", "local"] * 16}, 16, None),
         (RECURRENT_GEMMA_2B, 8, 2048),
     ],
@@ -218,6 +219,7 @@ def test_layers_that_use_the_keys_of_others_are_the_last_ones() -> None:
     [
         ({**LLAMA, "mamba_d_state": 16}, "`mamba_d_state`: layers are recurrent and keep a state, and it is not told"),
         ({**QWEN3_NEXT_80B, "full_attention_interval": None}, "`linear_num_value_heads`: layers are recurrent"),
+        ({**JAMBA_1_5_MINI, "model_type": "zamba"}, "`mamba_d_state`: layers are recurrent"),
         ({**LFM2_1_2B, "full_attn_idxs": None}, "`conv_L_cache`: layers are recurrent"),
         ({"model_type": "mamba", "n_layer": 24, "d_model": 768}, "`model_type`: layers are recurrent"),
         ({"model_type": "rwkv7", "num_hidden_layers": 24}, "`model_type`: layers are recurrent"),

@@ -49,10 +49,14 @@ _OTHER_HEADS = {
     "num_global_key_value_heads": "num_key_value_heads",
     "swa_head_dim": "head_dim",
     "swa_num_key_value_heads": "num_key_value_heads",
+    "per_layer_config": None,
     "attention_other_setting": None,
     "block_configs": None,
 }
 """Members that give some layers heads of their own, and those of the other layers."""
+
+_OTHER_HEADS_BY_CLASS = ("gemma4", "gemma4_unified")
+"""512 numbers a head in layers that look back without a limit, though the file does not say it."""
 
 _CLASS_DEFAULTS = {
     "gemma": (16, 16, 256),
@@ -123,6 +127,8 @@ def _refuse_what_is_stored_otherwise(values: Mapping[str, Any]) -> None:
             "`index_head_dim`: sparse attention keeps an index beside the cache, in a form of the engine's own; give "
             "the capacity in blocks as the engine reports it"
         )
+    if model_type(values) in _OTHER_HEADS_BY_CLASS:
+        values = {"global_head_dim": 512, **values}
     for name, usual in _OTHER_HEADS.items():
         if values.get(name) and (usual is None or values[name] != values.get(usual)):
             raise ValueError(

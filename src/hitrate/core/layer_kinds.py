@@ -56,11 +56,13 @@ _EVERY = {
     "vaultgemma": 2,
     "gpt_oss": 2,
     "cohere2": 4,
+    "cwm": 4,
     "olmo3": 4,
     "exaone4": 4,
     "gemma3n": 5,
     "gemma3": 6,
     "gemma4": 6,
+    "gemma4_unified": 6,
 }
 """Of so many layers the last one looks back without a limit, by `model_type`, where the file does not say."""
 
@@ -75,11 +77,16 @@ class Layers(Struct, frozen=True):
 
 def layers_of(values: Mapping[str, Any]) -> Layers:
     """ValueError where layers keep states and it is not told which, or something that is not known."""
-    told = _told(values, whole_number_if_there(values, *_LAYERS))
+    layers = whole_number_if_there(values, *_LAYERS)
+    if layers is not None and model_type(values) == "longcat_flash" and "num_hidden_layers" not in values:
+        layers *= 2  # each of its layers has two attentions
+    told = _told(values, layers)
     window = _window(values)
     if told is None:
         _refuse_states(values)
-        return Layers(_by_window(values, whole_number(values, *_LAYERS), window), None, window)
+        if layers is None:
+            raise ValueError(missing(_LAYERS[0]))
+        return Layers(_by_window(values, layers, window), None, window)
     member, kinds = told
     if values.get("attention_window_size"):
         kinds = [one._replace(window=one.attention) for one in kinds]
@@ -210,7 +217,7 @@ def _by_step(values: Mapping[str, Any], layers: int) -> tuple[str, list[LayerKin
     if interval is not None:
         return "full_attention_interval", [FULL if (i + 1) % interval == 0 else STATE for i in range(layers)]
     period, offset = values.get("attn_layer_period"), values.get("attn_layer_offset")
-    if type(period) is int and period > 0 and type(offset) is int:
+    if model_type(values) == "jamba" and type(period) is int and period > 0 and type(offset) is int:
         return "attn_layer_period", [FULL if i % period == offset else STATE for i in range(layers)]
     return ("model_type", [BOTH] * layers) if model_type(values) == "falcon_h1" else None
 
@@ -248,7 +255,7 @@ def _by_window(values: Mapping[str, Any], layers: int, window: int | None) -> tu
     if type(pattern) is int and pattern > 0:
         return _last_of(pattern, layers)
     first = values.get("max_window_layers")
-    if values.get("use_sliding_window") and type(first) is int:
+    if type(first) is int:
         return tuple(WINDOW if i >= first else FULL for i in range(layers))
     return (WINDOW,) * layers
 
