@@ -97,6 +97,12 @@ def test_ranges_double_and_csv_has_a_row_a_cache(hitrate, trace, tmp_path):
     assert [row["hit_tokens"] for row in rows][-1] == "1536"
 
 
+def test_whole_numbers_stay_exact(hitrate, trace):
+    found = hitrate("simulate", trace, "--capacity-blocks", "99999999999..100000000001", "--json").json
+
+    assert [row["capacity_blocks"] for row in found["rows"]] == [99_999_999_999, 100_000_000_001]
+
+
 def test_a_page_with_a_plot(hitrate, trace, tmp_path):
     page = tmp_path / "page.html"
     hitrate("simulate", trace, "--curve", "--capacity-blocks", "2,4,8", "--rules", "vllm,fifo", "--html", page)
@@ -158,6 +164,9 @@ def test_standard_input_is_read_as_often_as_needed(trace, capsys, monkeypatch):
     [
         (("--capacity-blocks", "0"), "expected whole numbers above 0 with commas between, or a range like 8..512"),
         (("--capacity-blocks", "9..3"), "got '9..3'"),
+        (("--capacity-blocks", "99999999999999999999999"), "a cache of 99,999,999,999,999,999,999,999 blocks is more"),
+        (("--replicas", "999999999999"), "at most 10,000 replicas are replayed; got 999,999,999,999"),
+        (("--replicas", "1..100000"), "at most 10,000 replicas are replayed; got 100,000"),
         (("--gib", "8"), "--gib needs --model-config"),
         (("--ttl", "soon"), "expected lifetimes like 5m,1h or none; got 'soon'"),
         (("--last", "0%"), "expected a share like 50% or a number of requests; got '0%'"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from array import array
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -147,6 +149,24 @@ def test_virtual_time_gives_a_single_replica_times_too() -> None:
     assert (slow.replicas, slow.imbalance) == (1, None)
 
 
+class WithoutLengths(Chats):
+    def chunks(self) -> Iterator[Chunk]:
+        for chunk in super().chunks():
+            outputs = array("q", (UNKNOWN if number % 3 else 5 for number in range(len(chunk.output_tokens))))
+            yield chunk._replace(output_tokens=outputs)
+
+
+def test_what_is_assumed_of_replies_of_unknown_length_is_said() -> None:
+    timed = simulate(WithoutLengths(30), Wanted(timing=TIMING))
+
+    assert timed.warnings == (
+        "20 of 30 requests do not say how long their reply is: one token is assumed, so decoding takes less of the "
+        "engines here than it will, and times are too short",
+    )
+    assert simulate(WithoutLengths(30), Wanted()).warnings == ()
+    assert simulate(Chats(30), Wanted(timing=TIMING)).warnings == ()
+
+
 def test_a_goal_decides_how_many_replicas() -> None:
     def chosen(seconds: float) -> list[int]:
         goal = Goal(statistic="p99", seconds=seconds)
@@ -230,7 +250,7 @@ def test_transfers_from_a_store_take_their_time() -> None:
     [
         (Wanted(stores_gib=(8.0,)), "--store-gib needs --model-config"),
         (Wanted(stores_gib=(math.inf,), store_bytes_per_s=1e9), "--store-gbps needs --model-config"),
-        (Wanted(stores_gib=(math.inf,), rules=("block-lru",)), "a store is replayed with rules of engines"),
+        (Wanted(stores_gib=(math.inf,), rules=("block-lru",)), "a store can be replayed with rules of engines"),
     ],
 )
 def test_what_a_store_needs(wanted: Wanted, said: str) -> None:

@@ -112,7 +112,7 @@ def test_the_last_requests_alone() -> None:
         "tokens, last 50 %",
         "tokens served / input tokens, of the last 50 %",
     )
-    assert (one.hit_tokens, one.prompt_tokens, one.definition) == (11, 11, "tokens, last 1 requests")
+    assert (one.hit_tokens, one.prompt_tokens, one.definition) == (11, 11, "tokens, last 1 request")
 
 
 def test_the_curve_and_its_knees() -> None:
@@ -216,7 +216,7 @@ def test_a_policy_that_weighs_loads_is_said_to_see_none() -> None:
         (Wanted(replicas=(2,), curve=True), "--curve is of one cache: leave out --replicas"),
         (
             Wanted(replicas=(2,), rules=("optimal",)),
-            "a fleet is replayed with rules of engines: vllm, leaf-lru or fifo",
+            "rule optimal is of one cache by itself; several replicas can be replayed with rules of engines",
         ),
         (Wanted(policies=("nearest",)), "routing policy 'nearest' is not known; use one of"),
         (Wanted(rules=("lru",)), "no rule is called 'lru'; known: vllm, leaf-lru, fifo"),
@@ -229,6 +229,13 @@ def test_a_policy_that_weighs_loads_is_said_to_see_none() -> None:
         (Wanted(rules=("block-lru",), definitions=("tokens",)), "counts leading blocks, rule block-lru any"),
         (Wanted(block_size=6), "is known in blocks of 4 tokens: --block-size 6 is no multiple"),
         (Wanted(rules=("fifo",), ttls_s=(5.0,)), "--ttl: rule fifo has no lifetime"),
+        (Wanted(replicas=(1, 20_000)), "20,000 replicas are more than the 10,000 that are replayed at most"),
+        (Wanted(capacities=tuple(range(1, 10_002))), "more than 10,000 rows are asked for, every rule with every"),
+        (Wanted(capacities=(10**12 + 1,)), "a cache of 1,000,000,000,001 blocks is more than the 1,000,000,000,000"),
+        (Wanted(gib=(1e-9,), memory=MEMORY), "--gib 1e-09 holds no block: one of 4 tokens takes 1 GiB"),
+        (Wanted(gib=(1e30,), memory=MEMORY), "blocks is more than the 1,000,000,000,000 that are replayed"),
+        (Wanted(stores_gib=(1e-9,), memory=MEMORY), "--store-gib 1e-09 holds no block: one of 4 tokens takes 1 GiB"),
+        (Wanted(stores_gib=(math.inf,), rules=("block-lru",)), "rule block-lru is of one cache by itself; a store can"),
         (Wanted(gib=(1.0,)), "--gib needs --model-config"),
         (Wanted(curve=True, definitions=("any-block",)), "--curve is over leading blocks; definitions: tokens, vllm"),
         (Wanted(curve=True, definitions=("tokens", "vllm")), "--curve counts by one definition"),
@@ -240,6 +247,38 @@ def test_what_is_refused(wanted: Wanted, said: str) -> None:
         simulate(Made(), wanted)
 
     assert said in refused.value.message
+
+
+@pytest.mark.parametrize("rules", [("vllm", "leaf-lru", "optimal"), ("fifo", "block-lfu-in-turn")])
+def test_a_rule_that_cannot_stand_behind_a_router_is_refused_before_the_trace_is_read(rules: tuple[str, ...]) -> None:
+    class Unread(Made):
+        def chunks(self) -> Iterator[Chunk]:
+            raise AssertionError("read")
+
+    with pytest.raises(UsageError, match=f"rule {rules[-1]} is of one cache by itself; several replicas can be"):
+        simulate(Unread(), Wanted(rules=rules, capacities=(10, 1000), replicas=(1, 3)))
+
+
+@pytest.mark.parametrize(
+    ("last", "of", "said"),
+    [
+        (Last(requests=999), 4, "last 4 requests"),
+        (Last(requests=3), 4, "last 3 requests"),
+        (Last(requests=9), 1, "last 1 request"),
+        (Last(share=0.5), 4, "last 50 %"),
+    ],
+)
+def test_the_last_are_no_more_than_there_are(last: Last, of: int, said: str) -> None:
+    assert str(last.of(of)) == said
+
+
+def test_a_row_counts_the_last_that_there_are() -> None:
+    assert simulate(Made(), Wanted(last=Last(requests=999))).rows[0].definition == "tokens, last 4 requests"
+
+
+def test_another_rate_needs_times() -> None:
+    with pytest.raises(UsageError, match="--rate needs the time of every request, which this trace does not have"):
+        simulate(Made(times=False), Wanted(arrival_rate=2.0))
 
 
 def test_a_lifetime_without_times_and_full_blocks_without_any() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from hitrate.core.kv_memory import KvMemory
     from hitrate.sim.capacity.kernel import Kernel
     from hitrate.simulating import Last
-
-_MOST_POINTS = 1000
-"""Values that a list or range may have."""
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -30,34 +28,45 @@ def _capacities(ctx: click.Context, parameter: click.Parameter, value: str | Non
         if part.strip() in ("unlimited", "none"):
             found.append(None)
         elif part.strip():
-            found += [int(one) for one in _range(part.strip(), whole=True)]
+            found += _whole(part.strip())
     return tuple(dict.fromkeys(found))
 
 
 def _replicas(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
     """Whole numbers, or A..B: doubled from A on, and B."""
-    found = [int(one) for part in value.split(",") if part.strip() for one in _range(part.strip(), whole=True)]
+    from hitrate.simulating.wanted import MOST_REPLICAS
+
+    found = [one for part in value.split(",") if part.strip() for one in _whole(part.strip())]
+    if (most := max(found, default=1)) > MOST_REPLICAS:
+        raise click.BadParameter(f"at most {MOST_REPLICAS:,} replicas are replayed; got {most:,}")
     return tuple(dict.fromkeys(found)) or (1,)
 
 
 def _sizes(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...]:
     parts = [part.strip() for part in (value or "").split(",") if part.strip()]
-    return tuple(dict.fromkeys(one for part in parts for one in _range(part, whole=False)))
+    return tuple(dict.fromkeys(one for part in parts for one in _range(part, float, "numbers")))
 
 
-def _range(part: str, *, whole: bool) -> list[float]:
+def _whole(part: str) -> list[int]:
+    return _range(part, int, "whole numbers")
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def _range(part: str, number: Callable[[str], _Number], kind: str) -> list[_Number]:
     try:
-        low, high = [float(int(one)) if whole else float(one) for one in part.split("..")] * (1 if ".." in part else 2)
+        low, high = map(number, part.split("..") if ".." in part else (part, part))
     except ValueError:
-        low = high = 0.0
+        low = high = number("0")
     if not 0 < low <= high < math.inf:
-        kind = "whole numbers" if whole else "numbers"
         raise click.BadParameter(f"expected {kind} above 0 with commas between, or a range like 8..512; got {part!r}")
-    found: list[float] = []
-    while low < high and len(found) < _MOST_POINTS:
+    found: list[_Number] = []
+    while low < high:
         found.append(low)
         low *= 2
-    return [*found, high]
+    found.append(high)
+    return found
 
 
 def _ttls(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float | None, ...]:

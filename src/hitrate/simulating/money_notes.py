@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hitrate.core.money import Price, Unpriced, plain
+from hitrate.core.numerals import counted
 from hitrate.simulating.money import hosted_usd
 from hitrate.simulating.replaying import Replayed
 from hitrate.simulating.wanted import Wanted
@@ -49,4 +50,4 @@ def _of_vendor(price: Price, replayed: Sequence[Replayed]) -> Iterator[str]:
     if price.written_usd_per_mtok is not None:
         yield "what is not served is billed as written, as if every prompt were marked to its end"
     if missing := sum(one.without_output for one in billed):
-        yield f"{missing:,} requests of unknown output length: no output of theirs is billed"
+        yield f"{counted(missing, 'request')} of unknown output length: no output of theirs is billed"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from hitrate.core.numerals import counted
 from hitrate.core.records import Records
 from hitrate.core.trace import UNKNOWN, Chunk, Trace
 from hitrate.errors import UsageError
@@ -35,6 +36,8 @@ class SeenTrace:
         """Tokens of a prompt."""
         self.longer_than_timed = 0
         """Prompts that are longer than any that the engine's times were measured with."""
+        self.without_length = 0
+        """Requests that do not say how long their reply is."""
         self._trace = trace
         routed = dict.fromkeys(point.policy for point in points if point.replicas > 1 and point.policy)
         self._by_session = [policy for policy in routed if needs_sessions(policy)]
@@ -43,10 +46,12 @@ class SeenTrace:
 
     def chunks(self) -> Iterator[Chunk]:
         self.requests = self.of_no_session = self.longest = self.longer_than_timed = 0
+        self.without_length = 0
         for chunk in self._trace.chunks():
             yield chunk
             self.requests += len(chunk.input_tokens)
             self.of_no_session += chunk.sessions.count(UNKNOWN)
+            self.without_length += chunk.output_tokens.count(UNKNOWN)
             self.longest = max(self.longest, max(chunk.input_tokens, default=0))
             if self._timed is not None:
                 self.longer_than_timed += sum(tokens > self._timed for tokens in chunk.input_tokens)
@@ -64,6 +69,13 @@ class SeenTrace:
             goes = _WITHOUT_SESSION[policy.partition(":")[0]]
             none = f"{self.of_no_session:,} of {self.requests:,} requests are of none and go {goes}"
             yield f"policy {policy} goes by sessions; {none}"
+
+    def warnings(self) -> Iterator[str]:
+        if self._timing is not None and self.without_length:
+            yield (
+                f"{self.without_length:,} of {counted(self.requests, 'request')} do not say how long their reply is: "
+                "one token is assumed, so decoding takes less of the engines here than it will, and times are too short"
+            )
 
     def doubt_of_times(self) -> Doubt | None:
         if self._timing is None or self._timed is None or not self.longer_than_timed:

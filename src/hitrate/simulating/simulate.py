@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from msgspec.structs import replace
+
 from hitrate.core.simulation_results import SimulateResult
 from hitrate.core.trace import Trace
 from hitrate.sim.capacity.regrouped import Regrouped
@@ -50,9 +52,10 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
         scale = kept.enter_context(scale or Scale())
         trace = seen = SeenTrace(Watched(trace, scale.watch), asked, wanted)
         first = 0
-        if wanted.last is not None:
+        if (last := wanted.last) is not None:
             trace = kept.enter_context(packed(trace))
-            first = wanted.last.first(trace.requests)
+            wanted = replace(wanted, last=last.of(trace.requests))
+            first = last.first(trace.requests)
             curve = new_curve(trace.facts, wanted, first)
         elif scale.spreads(asked, curve) or is_planned(asked, wanted):
             trace = kept.enter_context(packed(trace))
@@ -80,7 +83,7 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
         arrival_rate=wanted.arrival_rate,
         rows=rows,
         plan=plan,
-        warnings=() if doubt is None or plan is not None else (doubt.warning,),
+        warnings=(*([] if doubt is None or plan is not None else [doubt.warning]), *seen.warnings()),
         curve=None if curve is None else curve_rows(curve, sums, trace.facts, wanted),
         notes=(
             *_notes(trace, asked, own_tokens, wanted),

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import product
+from itertools import islice, product
 
 from msgspec import Struct
 
-from hitrate.core.kv_memory import KvMemory
+from hitrate.core.kv_memory import GIB, KvMemory
 from hitrate.core.money import Price
+from hitrate.core.numerals import counted
 from hitrate.core.simulation_results import Goal
 from hitrate.core.trace import Replayable
 from hitrate.errors import UsageError
 from hitrate.sim.capacity.definitions import DEFINITIONS, Definition
+from hitrate.sim.capacity.interface import SteppedCache
 from hitrate.sim.capacity.kernel import Kernel, check_kernel
-from hitrate.sim.capacity.rules import BlockRule, block_rule, step_note
+from hitrate.sim.capacity.rules import BlockRule, Setting, block_rule, step_note
 from hitrate.sim.policies.registry import make_policy
 from hitrate.sim.timing.engine_timing import EngineTiming
 from hitrate.simulating.money import price_steps
+
+MOST_REPLICAS = 10_000
+MOST_POINTS = 10_000
+"""Rows of one replay."""
+MOST_BLOCKS = 10**12
+"""Of one replica; compiled rules count those of a fleet in 64 bits."""
 
 _DEFAULT_POLICY = "round-robin"
 
@@ -35,8 +43,16 @@ class Last(Struct, frozen=True):
             return max(0, requests - self.requests)
         return 0 if self.share is None else math.floor(requests * (1 - self.share))
 
+    def of(self, requests: int) -> Last:
+        """The part that there is of so many."""
+        return self if self.requests is None else Last(requests=min(self.requests, requests))
+
     def __str__(self) -> str:
-        return f"last {100 * self.share:g} %" if self.share is not None else f"last {self.requests:,} requests"
+        return (
+            f"last {100 * self.share:g} %"
+            if self.share is not None
+            else f"last {counted(self.requests or 0, 'request')}"
+        )
 
 
 class Store(Struct, frozen=True):
@@ -118,16 +134,26 @@ def points(facts: Replayable, wanted: Wanted) -> tuple[Point, ...]:
         raise UsageError("--slo-ttft is a goal for times: name the engine they are of with --timing")
     if wanted.store_bytes_per_s is not None and wanted.memory is None:
         raise UsageError("--store-gbps needs --model-config: a model's config.json says how large a token is")
-    return tuple(_points(facts, wanted))
+    found = tuple(islice(_points(facts, wanted), MOST_POINTS + 1))
+    if len(found) > MOST_POINTS:
+        raise UsageError(
+            f"more than {MOST_POINTS:,} rows are asked for, every rule with every capacity, lifetime, definition, "
+            "number of replicas, policy and store: name fewer"
+        )
+    return found
 
 
 def _points(facts: Replayable, wanted: Wanted) -> Iterator[Point]:
-    capacities = [*wanted.capacities, *(_blocks(gib, facts.block_tokens, wanted.memory) for gib in wanted.gib)]
+    sizes = [_blocks("--gib", gib, facts.block_tokens, wanted.memory) for gib in wanted.gib]
+    capacities = [*map(_checked, wanted.capacities), *map(_checked, sizes)]
     if not capacities and not wanted.curve:
         capacities = [None]
+    if (most := max(wanted.replicas)) > MOST_REPLICAS:
+        raise UsageError(f"{most:,} replicas are more than the {MOST_REPLICAS:,} that are replayed at most")
     for name, ttl_s in product(wanted.rules, wanted.ttls_s):
         rule = block_rule(name)
         _check_rule(rule, facts, ttl_s)
+        _check_stepped(rule, wanted)
         for definition, capacity in product(_definitions(facts, rule, wanted), capacities):
             for (replicas, policy), store_gib in product(_fleets(wanted), wanted.stores_gib):
                 yield Point(
@@ -165,18 +191,44 @@ def _check_rule(rule: BlockRule, facts: Replayable, ttl_s: float | None) -> None
         )
 
 
+def _check_stepped(rule: BlockRule, wanted: Wanted) -> None:
+    """Before a long trace is read: rules that are asked request by request alone can stand behind a router."""
+    fleet = any(replicas > 1 for replicas in wanted.replicas)
+    behind = any(gib is not None for gib in wanted.stores_gib)
+    if not fleet and not behind and wanted.timing is None:
+        return
+    if not isinstance(rule.make(Setting(1, 1, None, "python")), SteppedCache):
+        what = "several replicas" if fleet else "a store" if behind else "an engine's time"
+        raise UsageError(
+            f"rule {rule.name} is of one cache by itself; {what} can be replayed with rules of engines: vllm, "
+            "leaf-lru, fifo and rule sets"
+        )
+
+
+def _checked(blocks: int | None) -> int | None:
+    if blocks is not None and blocks > MOST_BLOCKS:
+        raise UsageError(
+            f"a cache of {blocks:,} blocks is more than the {MOST_BLOCKS:,} that are replayed; unlimited is"
+        )
+    return blocks
+
+
 def _store(gib: float, block_tokens: int, wanted: Wanted) -> Store:
     memory, speed = wanted.memory, wanted.store_bytes_per_s
     if gib < math.inf and memory is None:
         raise UsageError("--store-gib needs --model-config: a model's config.json says how much memory a token takes")
-    blocks = None if memory is None or math.isinf(gib) else memory.blocks(gib, block_tokens)
+    limited = memory is not None and not math.isinf(gib)
+    blocks = _checked(_blocks("--store-gib", gib, block_tokens, memory)) if limited else None
     return Store(blocks, memory.bytes_per_token / speed if memory is not None and speed is not None else 0.0)
 
 
-def _blocks(gib: float, block_tokens: int, memory: KvMemory | None) -> int:
+def _blocks(option: str, gib: float, block_tokens: int, memory: KvMemory | None) -> int:
     if memory is None:
-        raise UsageError("--gib needs --model-config: a model's config.json says how much memory a token takes")
-    return memory.blocks(gib, block_tokens)
+        raise UsageError(f"{option} needs --model-config: a model's config.json says how much memory a token takes")
+    if not (blocks := memory.blocks(gib, block_tokens)):
+        one = memory.bytes_per_token * block_tokens / GIB
+        raise UsageError(f"{option} {gib:g} holds no block: one of {block_tokens:,} tokens takes {one:.3g} GiB")
+    return blocks
 
 
 def _definitions(facts: Replayable, rule: BlockRule, wanted: Wanted) -> list[Definition]:

@@ -65,11 +65,22 @@ def test_what_is_left_out_and_not_known_is_said() -> None:
 
     assert [remark.what for remark in log.records().remarks] == [
         "1 of 2 calls have no time; the order is that of the log",
-        "2 calls are left out: the log holds no request, or one that cannot be read",
+        "2 calls left out: the log holds no request, or one that cannot be read",
         "exact",
     ]
 
 
-def test_a_log_without_prompts() -> None:
-    with pytest.raises(InputFileError, match="log: none of its calls has a prompt that can be read"):
-        rows(trace(call("!")))
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        ((call("!"),), "log: of 1 record none has a prompt that can be read; `hitrate explain` says of each what"),
+        ((call(""), call("!")), "log: of 2 records none has a prompt that can be read; `hitrate explain` says"),
+        ((call(""), call("")), "log: of 2 calls none has a prompt: f logs of this kind keep what was used and not"),
+        ((), "log: no call is recorded in it (read as f)"),
+    ],
+)
+def test_a_log_without_prompts_says_why_and_what_it_is_good_for(calls: tuple[Call, ...], said: str) -> None:
+    with pytest.raises(InputFileError) as refused:
+        rows(trace(*calls))
+
+    assert refused.value.message.startswith(said)

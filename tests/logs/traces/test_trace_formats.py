@@ -111,7 +111,7 @@ def test_a_time_that_runs_back_is_said_and_a_missing_one_is_not_known(tmp_path: 
 def test_a_trace_without_one_request_that_can_be_used(tmp_path: Path) -> None:
     trace = opened(tmp_path, lines({"input_length": 1, "hash_ids": [1], "timestamp": "x"}), "mooncake")
 
-    with pytest.raises(InputFileError, match="none of its 1 requests can be used, the first: cannot be used: Expected"):
+    with pytest.raises(InputFileError, match="of 1 request none can be used, the first: cannot be used: Expected"):
         rows(trace)
 
 

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
+from hitrate.core.numerals import counted
 from hitrate.core.records import RecordCount, Records, Remark, Skipped
 from hitrate.core.trace import UNKNOWN, Chunk, Replayable
 from hitrate.errors import InputFileError
@@ -81,7 +82,7 @@ class StreamedTrace:
         found = self.records()
         if not found.used:
             why = f", the first: {found.skipped[0].reason}" if found.skipped else ""
-            raise InputFileError(self.facts.path, f"none of its {found.read:,} requests can be used{why}")
+            raise InputFileError(self.facts.path, f"of {counted(found.read, 'request')} none can be used{why}")
 
     def records(self) -> Records:
         return self._count.records()

@@ -10,6 +10,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from hitrate.core.model import Call
+from hitrate.core.numerals import counted
 from hitrate.core.records import RecordCount, Records, Remark
 from hitrate.core.trace import UNKNOWN, Chunk, Replayable
 from hitrate.errors import InputFileError
@@ -43,12 +44,14 @@ class LogTrace:
         self._basis = basis
         self._count = RecordCount()
         self._unread = 0
+        self._usage_only = 0
+        """Of those, calls without a request."""
 
     def chunks(self) -> Iterator[Chunk]:
         numbers: dict[bytes, int] = {}
         found = [request for call in self._log if (request := self._request(call, numbers)) is not None]
         if not found:
-            raise InputFileError(self.facts.path, "none of its calls has a prompt that can be read")
+            raise self._no_prompts()
         timed = [request for request in found if not math.isnan(request.at_s)]
         if len(timed) == len(found):
             found.sort(key=lambda request: request.at_s)
@@ -56,10 +59,28 @@ class LogTrace:
             what = f"{len(found) - len(timed):,} of {len(found):,} calls have no time; the order is that of the log"
             self._count.remark(Remark(line=None, what=what))
         if self._unread:
-            what = f"{self._unread:,} calls are left out: the log holds no request, or one that cannot be read"
+            what = f"{counted(self._unread, 'call')} left out: the log holds no request, or one that cannot be read"
             self._count.remark(Remark(line=None, what=what))
         self._count.remark(Remark(line=None, what=self._basis()))
         yield from in_chunks(found, self._count)
+
+    def _no_prompts(self) -> InputFileError:
+        read = self._log.records()
+        if self._usage_only == self._unread > 0:
+            return InputFileError(
+                self.facts.path,
+                f"of {counted(self._unread, 'call')} none has a prompt: {self.facts.format} logs of this kind keep "
+                "what was used and not what was sent, and there is nothing to replay; `hitrate explain` and "
+                "`hitrate cost` read such a log, and `hitrate proxy` records one with its prompts",
+            )
+        if not self._unread and not read.read:
+            return InputFileError(self.facts.path, f"no call is recorded in it (read as {self.facts.format})")
+        why = f"; the first that cannot be used: {read.skipped[0].reason}" if read.skipped else ""
+        return InputFileError(
+            self.facts.path,
+            f"of {counted(max(self._unread, read.read), 'record')} none has a prompt that can be read{why}; "
+            "`hitrate explain` says of each what is wrong with it",
+        )
 
     def records(self) -> Records:
         """Those of the log, with what was remarked here."""
@@ -73,6 +94,7 @@ class LogTrace:
             tokens = ()
         if not tokens:
             self._unread += 1
+            self._usage_only += not call.body
             return None
         root = repr((call.target, call.model)).encode("utf-8", "surrogatepass")
         names = block_names(tokens, self.facts.block_tokens, root)
