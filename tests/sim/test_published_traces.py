@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from array import array
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -15,6 +17,9 @@ import pytest
 
 from hitrate.core.trace import Trace
 from hitrate.logs.traces.sniff import open_trace
+from hitrate.sim.capacity.chained import Chains
+from hitrate.sim.capacity.definitions import DEFINITIONS, Tally
+from hitrate.sim.capacity.leaf_lru import LeafLru
 from hitrate.simulating import Last, Wanted, simulate
 
 TRACES = os.environ.get("HITRATE_TRACES", "")
@@ -62,6 +67,44 @@ def test_each_published_row_of_ragpulse_is_of_one_definition() -> None:
             named["any-block-tokens"] += 1
 
     assert named == {"even-tokens": 17, "any-block-tokens": 14}
+
+
+class OneBlockLess(LeafLru):
+    """kvcache-simulator 0.1.3 (kvcache_sim/policies.py): blocks go in from the first to the last, and of a prompt
+    longer than the cache the one that went in last is evicted for the next, which then has nothing to stand behind."""
+
+    def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
+        assert self.capacity is not None
+        held = self.peek(asked, input_tokens, now)
+        hits = super().serve(asked, input_tokens, now)
+        if held < self.capacity < len(asked):
+            self._recent.popitem(False)
+        return hits
+
+
+@pytest.mark.parametrize(
+    ("kind", "blocks", "hit_tokens"),
+    # published: 8 blocks. The others are kvcache-simulator's own, of this trace
+    [
+        (OneBlockLess, 2, 703_920),
+        (OneBlockLess, 5, 1_136_880),
+        (OneBlockLess, 8, 1_278_085),
+        (OneBlockLess, 11, 1_317_775),
+        (OneBlockLess, 16, 1_472_754),
+        (LeafLru, 8, 1_278_426),
+        (LeafLru, 16, 1_472_754),
+    ],
+)
+def test_the_row_of_ragpulse_whose_prompts_are_longer_than_the_cache(
+    kind: type[LeafLru], blocks: int, hit_tokens: int
+) -> None:
+    cache, chains = kind(blocks), Chains()
+    tally = Tally(DEFINITIONS["even-tokens"], ragpulse().facts.block_tokens, first=3_553)
+    for chunk in map(chains.of, ragpulse().chunks()):
+        prompts = [chunk.ids[start:end] for start, end in pairwise(chunk.starts)]
+        tally.add(chunk, [cache.serve(asked, 0, 0.0) for asked in prompts])
+
+    assert tally.hits == hit_tokens
 
 
 @pytest.mark.parametrize(
