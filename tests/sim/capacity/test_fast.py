@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 from array import array
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FunctionType
 
 import pytest
@@ -19,6 +21,9 @@ from hitrate.sim.capacity.leaf_lru import LeafLru
 from hitrate.sim.capacity.vllm import VllmBlocks
 
 pytest.importorskip("numba")
+
+import numba
+from numba.core.caching import IndexDataCacheFile
 
 from hitrate.sim.capacity.fast import caches, kernels
 
@@ -174,3 +179,37 @@ def test_what_cannot_be_kept_is_compiled_anew() -> None:
     exec("def twice(number): return 2 * number", spaces)  # no file, so no place beside it
 
     assert kernels._compiled(spaces["twice"])(21) == 42
+
+
+def twice(number: int) -> int:
+    return 2 * number
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where numba keeps what it compiled."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_what_was_compiled_is_kept(kept: Path) -> None:
+    assert kernels._compiled(twice)(21) == 42
+    assert [file.suffix for file in sorted(kept.rglob("*.nb?"))] == [".nbc", ".nbi"]
+    again = kernels._compiled(twice)
+    assert again(21) == 42
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+@pytest.mark.parametrize(("step", "number"), [("save", errno.ENOSPC), ("save", errno.EDQUOT), ("load", errno.EIO)])
+def test_a_disk_that_fails_then_is_no_failure(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, step: str, number: int
+) -> None:
+    failed = []
+
+    def fail(*arguments: object) -> None:
+        failed.append(step)
+        raise OSError(number, "no disk")
+
+    monkeypatch.setattr(IndexDataCacheFile, step, fail)
+    assert kernels._compiled(twice)(21) == 42
+    assert failed == [step]

@@ -6,10 +6,12 @@ compiled for a file as long as that does not change, whatever else the code call
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache
 from numpy.typing import NDArray
 
 UNLIMITED = 1 << 60
@@ -42,12 +44,26 @@ class Blocks(NamedTuple):
     sums: NDArray[np.int64]
 
 
+class _Kept(FunctionCache):  # type: ignore[misc]
+    """What was compiled, for the next process. A disk that is full, or cannot be read, is no reason to end this one."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
 def _compiled(function: Any) -> Any:
     """What was compiled is kept for the next process, unless there is no place to write it to."""
-    try:
-        return numba.njit(cache=True)(function)
-    except RuntimeError:
-        return numba.njit(function)
+    compiled = numba.njit(function)
+    with suppress(RuntimeError):
+        compiled._cache = _Kept(function)  # as `cache=True` does, which lets every error through
+    return compiled
 
 
 @_compiled
