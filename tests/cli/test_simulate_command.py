@@ -97,6 +97,15 @@ def test_ranges_double_and_csv_has_a_row_a_cache(hitrate, trace, tmp_path):
     assert [row["hit_tokens"] for row in rows][-1] == "1536"
 
 
+def test_one_of_a_thing_is_singular(hitrate, trace):
+    trace.write_text(trace.read_text().partition("\n")[0])
+    said = hitrate("simulate", trace, "--capacity-blocks", "1", "--last", "9").out
+
+    assert "1 request, 2 blocks, 2 of them distinct\n" in said
+    assert "tokens served / input tokens, of the last 1 request\n" in said
+    assert "warning: vllm with 1 block: 1 request is longer than the whole cache" in said
+
+
 def test_whole_numbers_stay_exact(hitrate, trace):
     found = hitrate("simulate", trace, "--capacity-blocks", "99999999999..100000000001", "--json").json
 

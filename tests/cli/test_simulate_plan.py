@@ -141,7 +141,7 @@ def test_rows_alone(hitrate, trace):
         (("--usd-per-gpu-hour", "nan"), "nan"),
         (
             ("--timing", "rtx-pro-6000-llama-3.1-8b", "--rules", "block-lru"),
-            "a fleet is replayed with rules of engines",
+            "rule block-lru is of one cache by itself; an engine's time can be replayed with rules of engines",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from functools import partial
 
 from msgspec import structs
 
+from hitrate.core.numerals import counted
 from hitrate.core.simulation_results import Bound, Choice, Margin, Plan, SimulatedPoint, SimulateResult
 from hitrate.report.columns import Column, Sheet, amount, count
 from hitrate.report.words import Line, Listing, Passage
@@ -37,7 +38,7 @@ def memory(row: SimulatedPoint) -> str:
     """Of one replica."""
     if row.capacity_blocks is None:
         return "no limit"
-    blocks = f"{count(row.capacity_blocks)} blocks"
+    blocks = counted(row.capacity_blocks, "block")
     return blocks if row.capacity_gib is None else f"{blocks} ({gib(row.capacity_gib)} GiB)"
 
 
@@ -61,7 +62,7 @@ def behind(row: SimulatedPoint) -> str:
 def _store_size(row: SimulatedPoint) -> str:
     if row.store_blocks is None:
         return "without a limit"
-    blocks = f"{count(row.store_blocks)} blocks"
+    blocks = counted(row.store_blocks, "block")
     return f"of {blocks}" if row.store_gib is None else f"of {gib(row.store_gib)} GiB"
 
 
@@ -208,7 +209,7 @@ def reached(row: SimulatedPoint) -> str:
         busy = row.gpu_seconds_busy / row.gpu_seconds_provisioned
         parts.append(f"a step runs {100 * busy:.0f} % of the GPUs' time")
     if row.transferred_tokens is not None:
-        parts.append(f"{count(row.transferred_tokens)} tokens came from the store")
+        parts.append(f"{counted(row.transferred_tokens, 'token')} came from the store")
     if row.imbalance is not None:
         parts.append(f"the busiest replica computes {times(row.imbalance)} times the mean")
     return ", ".join(parts)

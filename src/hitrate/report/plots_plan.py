@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
+from hitrate.core.numerals import counted
 from hitrate.core.simulation_results import Plan, SimulatedPoint, SimulateResult
 from hitrate.report.plan_words import behind, gib, seconds, times
 from hitrate.report.series import ticks
@@ -194,7 +195,7 @@ def over_replicas(result: SimulateResult) -> tuple[str, list[Line]] | None:
         for number, (name, points) in enumerate(found.items())
         if len(points) > 1
     ]
-    size = "no limit" if anchor.capacity_blocks is None else f"{anchor.capacity_blocks:,} blocks"
+    size = "no limit" if anchor.capacity_blocks is None else counted(anchor.capacity_blocks, "block")
     return (f"{size} a replica", lines[:MOST_SERIES]) if lines else None
 
 
@@ -265,7 +266,7 @@ def waits(result: SimulateResult) -> list[Bar]:
 
 def _in_short(row: SimulatedPoint) -> str:
     """ "8 x 64.00 GiB, session-affinity"."""
-    size = "no limit" if row.capacity_blocks is None else f"{row.capacity_blocks:,} blocks"
+    size = "no limit" if row.capacity_blocks is None else counted(row.capacity_blocks, "block")
     size = size if row.capacity_gib is None else f"{gib(row.capacity_gib)} GiB"
     routed = f", {row.policy}" if row.replicas > 1 else ""
     return f"{row.replicas} × {size}{routed}" + ("" if row.store is None else ", store")
@@ -291,7 +292,7 @@ def burdens(result: SimulateResult) -> tuple[str, list[Bar]] | None:
         )
         for row in rows[:MOST_BARS]
     ]
-    size = "no limit" if anchor.capacity_blocks is None else f"{anchor.capacity_blocks:,} blocks"
+    size = "no limit" if anchor.capacity_blocks is None else counted(anchor.capacity_blocks, "block")
     return (f"{anchor.replicas} replicas, {size} each", bars) if len(bars) > 1 else None
 
 

@@ -8,13 +8,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from hitrate.core.kv_memory import GIB
+from hitrate.core.numerals import counted
 from hitrate.core.simulation_results import Bound, Choice, Plan, SimulatedPoint
 from hitrate.sim.capacity.rules import block_rule
 from hitrate.sim.plan import make_plan
 from hitrate.sim.policies.registry import settings_of
 from hitrate.sim.timing.engine_timing import EngineTiming
 from hitrate.simulating.replaying import Replayed, TraceSums
-from hitrate.simulating.seen import Doubt
+from hitrate.simulating.seen import SeenTrace
 from hitrate.simulating.wanted import Point, Wanted
 from hitrate.targets.routers import router_configurations, why_none
 from hitrate.targets.routers.engines import engine_configurations
@@ -43,11 +44,11 @@ def planned(
     replayed: Sequence[Replayed],
     sums: TraceSums,
     wanted: Wanted,
-    doubt: Doubt | None,
+    seen: SeenTrace,
     more: ReplayMore,
 ) -> tuple[tuple[SimulatedPoint, ...], Plan | None]:
-    """The rows with what the plan says of them, and the plan. `doubt` is of the rows' times."""
-    plan = make_plan(rows, _plannable(points), wanted.goal)
+    """The rows with what the plan says of them, and the plan. `seen` is the trace that was read for them."""
+    plan = make_plan(rows, _plannable(points), wanted.goal, seen.conversations)
     if plan is None:
         return tuple(rows), None
     known = dict(zip(map(_cache_of, points), replayed, strict=True))
@@ -55,6 +56,7 @@ def planned(
     bounds = [_bound_points(points[choice.row], sums, block_tokens) for choice in plan.choices]
     new = [point for point in dict.fromkeys(point for one in bounds for point in one.values()) if point not in known]
     known.update(zip(new, more(new) if new else (), strict=True))
+    doubt = seen.doubt_of_times()
     choices = []
     for choice, beside in zip(plan.choices, bounds, strict=True):
         choice = choice if doubt is None or plan.goal is None else replace(choice, why=f"{choice.why}, {doubt.short}")
@@ -123,7 +125,7 @@ def _affinity(bounds: Mapping[str, Bound], sums: TraceSums) -> tuple[str, float 
         rate = bounds[_BY_SESSION].hit_rate
         if rate is None or not most:
             return "nothing is repeated in this trace: session affinity has nothing to get", None
-        some = f"; {sums.without_session:,} of {sums.requests:,} requests are of no session and go anywhere"
+        some = f"; {sums.without_session:,} of {counted(sums.requests, 'request')} are of no session and go anywhere"
         said = f"session affinity alone gets {_percent(rate)} of the {_percent(most)} possible"
         return said + (some if sums.without_session else ""), rate / most
     near = next((bound for name, bound in bounds.items() if name.startswith("first-blocks")), None)

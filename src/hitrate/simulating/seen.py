@@ -10,7 +10,9 @@ from hitrate.core.numerals import counted
 from hitrate.core.records import Records
 from hitrate.core.trace import UNKNOWN, Chunk, Trace
 from hitrate.errors import UsageError
+from hitrate.sim.plan import SESSIONS_A_REPLICA
 from hitrate.sim.policies.registry import needs_sessions
+from hitrate.simulating.conversations import Conversations
 from hitrate.simulating.wanted import Point, Wanted
 
 
@@ -39,6 +41,8 @@ class SeenTrace:
         self.without_length = 0
         """Requests that do not say how long their reply is."""
         self._trace = trace
+        self._most = max((point.replicas for point in points), default=1)
+        self._conversations = self._none_yet()
         routed = dict.fromkeys(point.policy for point in points if point.replicas > 1 and point.policy)
         self._by_session = [policy for policy in routed if needs_sessions(policy)]
         self._timed = wanted.timed_prompt_tokens
@@ -50,6 +54,8 @@ class SeenTrace:
         for chunk in self._trace.chunks():
             yield chunk
             self.requests += len(chunk.input_tokens)
+            if self.facts.ordered:
+                self._conversations.add(chunk)
             self.of_no_session += chunk.sessions.count(UNKNOWN)
             self.without_length += chunk.output_tokens.count(UNKNOWN)
             self.longest = max(self.longest, max(chunk.input_tokens, default=0))
@@ -64,10 +70,18 @@ class SeenTrace:
     def records(self) -> Records:
         return self._trace.records()
 
+    def _none_yet(self) -> Conversations:
+        return Conversations(self.facts.block_tokens, SESSIONS_A_REPLICA * self._most)
+
+    @property
+    def conversations(self) -> int | None:
+        """As prompts tell, up to a number that is enough for all replicas; None where blocks are in no order."""
+        return self._conversations.number if self.facts.ordered else None
+
     def session_notes(self) -> Iterator[str]:
         for policy in self._by_session if self.of_no_session else ():
             goes = _WITHOUT_SESSION[policy.partition(":")[0]]
-            none = f"{self.of_no_session:,} of {self.requests:,} requests are of none and go {goes}"
+            none = f"{self.of_no_session:,} of {counted(self.requests, 'request')} are of none and go {goes}"
             yield f"policy {policy} goes by sessions; {none}"
 
     def warnings(self) -> Iterator[str]:

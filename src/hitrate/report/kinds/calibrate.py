@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hitrate.core.calibration_results import CalibrateResult, FittedCost, PredictionError
+from hitrate.core.numerals import counted
 from hitrate.report.columns import Column, Sheet, count
 from hitrate.report.words import Line
 
@@ -60,7 +61,7 @@ RECORDS = tuple(Column(key=name, header=name) for name in PredictionError.__stru
 
 
 def title(result: CalibrateResult) -> str:
-    return f"calibrate · {result.measured} · {result.format}, {count(result.requests)} requests"
+    return f"calibrate · {result.measured} · {result.format}, {counted(result.requests, 'request')}"
 
 
 def sheets(result: CalibrateResult) -> list[Sheet]:
@@ -83,9 +84,9 @@ def _lines(result: CalibrateResult) -> Iterator[Line]:
     yield Line("measurement", f"engine: {', '.join(_limits(result))}")
     yield Line(
         "measurement",
-        f"fitted to {count(result.fitted_requests)} requests, {count(result.queued_requests)} of which had to wait for "
-        f"others; {count(result.held_out_requests)} held out; {count(result.simulations)} simulations; prompts of up "
-        f"to {count(result.longest_prompt_tokens)} tokens, what is predicted of longer ones is an extrapolation",
+        f"fitted to {counted(result.fitted_requests, 'request')}, {count(result.queued_requests)} of which had to wait "
+        f"for others; {count(result.held_out_requests)} held out; {counted(result.simulations, 'simulation')}; prompts "
+        f"of up to {count(result.longest_prompt_tokens)} tokens, what is predicted of longer ones is an extrapolation",
     )
     if warning := doubt(result):
         yield Line("warning", warning)
@@ -93,7 +94,8 @@ def _lines(result: CalibrateResult) -> Iterator[Line]:
 
 
 def _limits(result: CalibrateResult) -> Iterator[str]:
-    yield f"at most {count(result.max_running_requests)} requests and {count(result.max_batched_tokens)} tokens a step"
+    requests = counted(result.max_running_requests, "request")
+    yield f"at most {requests} and {counted(result.max_batched_tokens, 'token')} a step"
     if result.kv_capacity_tokens is None:
         yield "no limit of KV memory"
     else:

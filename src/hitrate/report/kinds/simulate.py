@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from hitrate.core.numerals import counted
 from hitrate.core.simulation_results import SessionSpread, SimulatedPoint, SimulateResult
 from hitrate.report import plan_words
 from hitrate.report.columns import Column, Sheet, count, percent
@@ -113,7 +114,7 @@ def lines(result: SimulateResult) -> list[Line]:
 def _lines(result: SimulateResult) -> Iterator[Line]:
     yield Line(
         "measurement",
-        f"{count(result.trace_requests)} requests, {count(result.trace_blocks)} blocks, "
+        f"{counted(result.trace_requests, 'request')}, {counted(result.trace_blocks, 'block')}, "
         f"{count(result.trace_distinct_blocks)} of them distinct",
     )
     yield from (Line("verdict", knee) for knee in knees(result))
@@ -127,10 +128,11 @@ def method_lines(result: SimulateResult) -> Iterator[Line]:
     yield from _session_lines(result)
     for row in result.rows:
         if row.never_fit:
+            cache = f"{row.rule_set} with {counted(row.capacity_blocks or 0, 'block')}"
             yield Line(
                 "warning",
-                f"{row.rule_set} with {count(row.capacity_blocks or 0)} blocks: {count(row.never_fit)} requests are "
-                "longer than the whole cache; an engine refuses them, here they are served nothing",
+                f"{cache}: {counted(row.never_fit, 'request')} {'is' if row.never_fit == 1 else 'are'} longer than the "
+                "whole cache; an engine refuses such, here they are served nothing",
             )
     yield from (Line("warning", warning) for warning in result.warnings)
     yield from (Line("note", note) for note in result.notes)
@@ -148,7 +150,7 @@ def _session_lines(result: SimulateResult) -> Iterator[Line]:
     parts = (("lowest", found.min), ("quarter", found.p25), ("median", found.median), ("three quarters", found.p75))
     text = ", ".join(f"{name} {percent(rate)} %" for name, rate in (*parts, ("highest", found.max)))
     yield Line(
-        "measurement", f"of {count(found.sessions)} sessions each by itself: {text}, mean {percent(found.mean)} %"
+        "measurement", f"of {counted(found.sessions, 'session')} each by itself: {text}, mean {percent(found.mean)} %"
     )
 
 
@@ -162,7 +164,7 @@ def knees(result: SimulateResult) -> Iterator[str]:
 
 
 def _size(point: SimulatedPoint) -> str:
-    blocks = f"{count(point.capacity_blocks or 0)} blocks"
+    blocks = counted(point.capacity_blocks or 0, "block")
     return blocks if point.capacity_gib is None else f"{blocks} ({gib(point.capacity_gib)} GiB)"
 
 

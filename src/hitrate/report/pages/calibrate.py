@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hitrate.core.calibration_results import CalibrateResult
+from hitrate.core.numerals import counted
 from hitrate.report.columns import count
 from hitrate.report.kinds.calibrate import off
 from hitrate.report.pages.parts import Figure, Headline
@@ -14,7 +15,7 @@ def subject(result: CalibrateResult) -> tuple[str, list[str]]:
 
 def own_words(result: CalibrateResult) -> tuple[str, tuple[str, ...]]:
     return "What the steps of this engine cost", (
-        f"A simulation of {count(result.requests)} requests in the order they came, with the costs that bring it "
+        f"A simulation of {counted(result.requests, 'request')} in the order they came, with the costs that bring it "
         f"nearest to the measured times of the first {count(result.fitted_requests)}. The others show how well that "
         "predicts.",
     )
@@ -31,7 +32,7 @@ def headline(result: CalibrateResult) -> Headline | None:
                 return Headline(
                     f"{off(error.error)} %",
                     f"off in the mean time to first token, {part}",
-                    f"{count(error.n)} requests",
+                    counted(error.n, "request"),
                 )
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hitrate.core.numerals import counted
 from hitrate.core.simulation_results import SimulateResult
 from hitrate.report import plan_words, plots_plan, svg
 from hitrate.report import plots_simulate as plots
@@ -20,12 +21,12 @@ def subject(result: SimulateResult) -> tuple[str, list[str]]:
 def own_words(result: SimulateResult) -> tuple[str, tuple[str, ...]]:
     if result.plan is not None:
         return "What to deploy, and what it is measured by", (
-            f"{count(result.trace_requests)} requests, replayed over {count(len(result.rows))} caches and fleets; of "
-            f"those that can be deployed: {result.plan.rule}.",
+            f"{counted(result.trace_requests, 'request')}, replayed over {count(len(result.rows))} caches and fleets; "
+            f"of those that can be deployed: {result.plan.rule}.",
             "Every rate is counted by the definition beside it; the same replay gives several, some points apart.",
         )
     return "What a cache of another size would have served", (
-        f"{count(result.trace_requests)} requests, replayed one after another: how much of their prompts caches of "
+        f"{counted(result.trace_requests, 'request')}, replayed one after another: how much of their prompts caches of "
         "these sizes and rules would have had.",
         "Every rate is counted by the definition beside it; the same replay gives several, some points apart.",
     )
@@ -43,7 +44,7 @@ def headline(result: SimulateResult) -> Headline | None:
     if not known:
         return None
     best = max(known, key=lambda row: row.hit_rate or 0.0)
-    size = "without a limit" if best.capacity_blocks is None else f"of {count(best.capacity_blocks)} blocks"
+    size = "without a limit" if best.capacity_blocks is None else f"of {counted(best.capacity_blocks, 'block')}"
     return Headline(
         f"{exact_percent(best.hit_rate or 0.0)} %",
         f"hit rate of a cache {size}",
@@ -190,7 +191,7 @@ def _of_sizes(result: SimulateResult, identity: str) -> Iterator[Figure]:
         return
     title = "Hit rate over the size of the cache"
     told = "; ".join(
-        f"{line.name}: {exact_percent(line.points[0][1])} % at {count(line.points[0][0])} blocks, "
+        f"{line.name}: {exact_percent(line.points[0][1])} % at {counted(line.points[0][0], 'block')}, "
         f"{exact_percent(line.points[-1][1])} % at {count(line.points[-1][0])}"
         for line in shown
     )
