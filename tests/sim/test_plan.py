@@ -172,6 +172,16 @@ def test_few_requests_or_sessions_say_nothing_of_a_policy(more: dict[str, Any], 
     assert sum("replica" in warning for warning in warnings[:-1]) == 1
 
 
+def test_conversations_stand_for_sessions_that_rows_know_nothing_of() -> None:
+    rows = [row(4, 10, "cache-aware", 0.4, imbalance=4.0), row(4, 10, "random", 0.3, imbalance=1.0)]
+
+    few, enough = (make_plan(rows, range(2), None, conversations) for conversations in (7, 8))
+    assert few is not None and enough is not None
+    assert few.warnings[0] == ("too few to tell how evenly a policy uses 4 replicas: 1,000 requests of 7 conversations")
+    assert enough.warnings[0].startswith("policy cache-aware sends nearly everything to one replica")
+    assert (few.choices[0].row, enough.choices[0].row) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

@@ -80,7 +80,7 @@ class SimulatedPoint(Struct, frozen=True, kw_only=True):
     queue_p99_s: float | None = None
     """From arrival to the start of the prefill."""
     gpu_seconds_busy: float | None = None
-    """As all that follow, of the whole trace."""
+    """While a step runs, however many requests share it; as all that follow, of the whole trace."""
     gpu_seconds_provisioned: float | None = None
     """GPUs of all replicas from the first request to the last, with a timing to its end; None without times, and where
     neither a timing nor a price of GPUs was named."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
+from hitrate.core.numerals import counted
 from hitrate.core.simulation_results import Choice, Goal, Margin, Plan, SimulatedPoint
 from hitrate.sim.policies.registry import needs_time
 
@@ -25,8 +26,9 @@ UNEVEN = 1.5
 _COLLAPSED = 0.9
 """Share of all replicas that an imbalance comes to when one of them does nearly everything."""
 
-_REQUESTS_A_REPLICA, _SESSIONS_A_REPLICA = 10, 2
-"""Below which how evenly replicas are used says nothing of the policy."""
+_REQUESTS_A_REPLICA = 10
+SESSIONS_A_REPLICA = 2
+"""With fewer of either, how evenly replicas are used says nothing of the policy."""
 
 
 class Terms(NamedTuple):
@@ -35,6 +37,8 @@ class Terms(NamedTuple):
     cost: str
     cost_text: str
     gain: str
+    conversations: int | None = None
+    """Of the trace, as its prompts tell."""
 
     def cost_of(self, row: SimulatedPoint) -> float | None:
         return memory(row) if self.cost == MEMORY else getattr(row, self.cost)
@@ -44,6 +48,26 @@ class Terms(NamedTuple):
         found: float | None = getattr(row, self.gain)
         return found if found is None or self.gain == "hit_rate" else -found
 
+    def collapsed(self, row: SimulatedPoint) -> bool:
+        """Whether one replica does nearly all that is to be computed, though there is enough for all."""
+        return _one_does_all(row) and not self.too_few(row)
+
+    def too_few(self, row: SimulatedPoint) -> bool:
+        """Requests or sessions, for any policy that keeps prompts together to use all replicas evenly."""
+        known, _ = self.sessions_of(row)
+        few = known is not None and known < SESSIONS_A_REPLICA * row.replicas
+        return few or row.requests < _REQUESTS_A_REPLICA * row.replicas
+
+    def sessions_of(self, row: SimulatedPoint) -> tuple[int | None, str]:
+        """How many there are, and what they are called."""
+        if row.by_session is not None:
+            return row.by_session.sessions, "session"
+        return self.conversations, "conversation"
+
+
+def _one_does_all(row: SimulatedPoint) -> bool:
+    return row.replicas > 1 and row.imbalance is not None and row.imbalance >= _COLLAPSED * row.replicas
+
 
 def memory(row: SimulatedPoint) -> float | None:
     """Of all replicas: GiB where a model was named, else tokens; None for caches without a limit."""
@@ -51,12 +75,15 @@ def memory(row: SimulatedPoint) -> float | None:
     return None if one is None else row.replicas * one
 
 
-def make_plan(rows: Sequence[SimulatedPoint], plannable: Sequence[int], goal: Goal | None) -> Plan | None:
+def make_plan(
+    rows: Sequence[SimulatedPoint], plannable: Sequence[int], goal: Goal | None, conversations: int | None = None
+) -> Plan | None:
     """`plannable` are the places of rows that an engine can be made to be, all counted by one definition.
+    `conversations` are those of the trace, for rows that know of no sessions.
 
     None where fewer than one of them has a known cost and gain.
     """
-    terms = _terms([rows[place] for place in plannable], goal)
+    terms = _terms([rows[place] for place in plannable], goal)._replace(conversations=conversations)
     known = [
         place
         for place in plannable
@@ -78,7 +105,7 @@ def make_plan(rows: Sequence[SimulatedPoint], plannable: Sequence[int], goal: Go
         front=tuple(front),
         choices=tuple(choices),
         nearest=None if choices or goal is None else _nearest(rows, known, terms, goal),
-        warnings=tuple(_warnings(rows, plannable, [choice.row for choice in choices], goal)),
+        warnings=tuple(_warnings(rows, plannable, [choice.row for choice in choices], goal, terms)),
     )
 
 
@@ -143,7 +170,7 @@ def _choice(rows: Sequence[SimulatedPoint], group: Sequence[int], terms: Terms, 
     elif terms.cost == "hosted_usd":
         fit = list(group)
     else:
-        usable = [place for place in group if not collapsed(rows[place])] or group
+        usable = [place for place in group if not terms.collapsed(rows[place])] or group
         best = max(rows[place].hit_rate or 0.0 for place in usable)
         fit = [place for place in usable if (rows[place].hit_rate or 0.0) >= NEAR_BEST * best]
     if not fit:
@@ -233,25 +260,8 @@ def _why(rows: Sequence[SimulatedPoint], chosen: int, terms: Terms, goal: Goal |
     return f"the least memory with {100 * NEAR_BEST:g} % of the best hit rate"
 
 
-def collapsed(row: SimulatedPoint) -> bool:
-    """Whether one replica does nearly all that is to be computed, though there is enough for all."""
-    return _one_does_all(row) and not _too_few(row)
-
-
-def _one_does_all(row: SimulatedPoint) -> bool:
-    return row.replicas > 1 and row.imbalance is not None and row.imbalance >= _COLLAPSED * row.replicas
-
-
-def _too_few(row: SimulatedPoint) -> bool:
-    """Requests or sessions, for any policy that keeps prompts together to use all replicas evenly."""
-    sessions = None if row.by_session is None else row.by_session.sessions
-    return row.requests < _REQUESTS_A_REPLICA * row.replicas or (
-        sessions is not None and sessions < _SESSIONS_A_REPLICA * row.replicas
-    )
-
-
-def _unevenness(considered: Sequence[SimulatedPoint], chosen: Iterable[SimulatedPoint]) -> Iterator[str]:
-    for policy in dict.fromkeys(row.policy for row in considered if row.policy and collapsed(row)):
+def _unevenness(considered: Sequence[SimulatedPoint], chosen: Iterable[SimulatedPoint], terms: Terms) -> Iterator[str]:
+    for policy in dict.fromkeys(row.policy for row in considered if row.policy and terms.collapsed(row)):
         if needs_time(policy) and all(row.ttft_p99_s is None for row in considered):
             yield (
                 f"policy {policy} seems to send nearly everything to one replica: it sees no load where requests come "
@@ -263,28 +273,26 @@ def _unevenness(considered: Sequence[SimulatedPoint], chosen: Iterable[Simulated
             f"policy {policy} sends nearly everything to one replica: the busiest computes {worst:.1f} times the mean. "
             "The others stand idle, whatever its hit rate"
         )
-    uneven = [row for row in chosen if (row.imbalance or 0.0) >= UNEVEN and not collapsed(row)]
+    uneven = [row for row in chosen if (row.imbalance or 0.0) >= UNEVEN and not terms.collapsed(row)]
     for row in uneven:
-        if not _too_few(row):
+        if not terms.too_few(row):
             yield (
                 f"{row.replicas} replicas by {row.policy}: the busiest computes {row.imbalance:.2f} times the mean, so "
                 "it is full before the others are"
             )
-    if few := [row for row in (*uneven, *filter(_one_does_all, considered)) if _too_few(row)]:
+    if few := [row for row in (*uneven, *filter(_one_does_all, considered)) if terms.too_few(row)]:
         row = max(few, key=lambda row: row.replicas)
-        known = None if row.by_session is None else row.by_session.sessions
-        sessions = "" if known is None else f" of {known:,} session{'s' * (known != 1)}"
-        yield (
-            f"too few to tell how evenly a policy uses {row.replicas:,} replicas: {row.requests:,} "
-            f"request{'s' * (row.requests != 1)}{sessions}"
-        )
+        known, kind = terms.sessions_of(row)
+        sessions = "" if known is None else f" of {counted(known, kind)}"
+        requests = counted(row.requests, "request")
+        yield f"too few to tell how evenly a policy uses {row.replicas:,} replicas: {requests}{sessions}"
 
 
 def _warnings(
-    rows: Sequence[SimulatedPoint], plannable: Sequence[int], chosen: Sequence[int], goal: Goal | None
+    rows: Sequence[SimulatedPoint], plannable: Sequence[int], chosen: Sequence[int], goal: Goal | None, terms: Terms
 ) -> Iterator[str]:
     considered = [rows[place] for place in plannable]
-    yield from _unevenness(considered, [rows[place] for place in chosen])
+    yield from _unevenness(considered, [rows[place] for place in chosen], terms)
     if refused := sum(bool(row.never_fit) for row in considered):
         yield (
             f"{refused:,} of {len(considered):,} rows are left out of the plan: some requests are longer than a whole "
