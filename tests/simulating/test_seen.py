@@ -98,6 +98,12 @@ def test_times_of_no_longer_prompts_are_not(longest: int | None) -> None:
     assert (result.plan.warnings, result.warnings) == ((), ())
 
 
+def test_that_a_timing_does_not_say_what_it_was_measured_with_is_noted() -> None:
+    said = "made does not say how long the prompts were that it was measured with"
+
+    assert [[note.startswith(said) for note in timed(longest).notes].count(True) for longest in (None, 100)] == [1, 0]
+
+
 def test_a_plan_and_its_goal_carry_it() -> None:
     longer, _ = shares()
     result = timed(100, goal=Goal(statistic="p99", seconds=1000.0))

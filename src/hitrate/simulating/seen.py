@@ -78,7 +78,12 @@ class SeenTrace:
         """As prompts tell, up to a number that is enough for all replicas; None where blocks are in no order."""
         return self._conversations.number if self.facts.ordered else None
 
-    def session_notes(self) -> Iterator[str]:
+    def notes(self) -> Iterator[str]:
+        if self._timing is not None and self._timed is None:
+            yield (
+                f"{self._timing_name or 'the timing'} does not say how long the prompts were that it was measured with, "
+                "so it is not known whether times here are extrapolated"
+            )
         for policy in self._by_session if self.of_no_session else ():
             goes = _WITHOUT_SESSION[policy.partition(":")[0]]
             none = f"{self.of_no_session:,} of {counted(self.requests, 'request')} are of none and go {goes}"

@@ -87,7 +87,7 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
         curve=None if curve is None else curve_rows(curve, sums, trace.facts, wanted),
         notes=(
             *_notes(trace, asked, own_tokens, wanted),
-            *seen.session_notes(),
+            *seen.notes(),
             *notes_on_money(wanted, replayed, sums.span_s),
         ),
         records=sums.records,
