@@ -230,6 +230,7 @@ def test_calls_that_were_refused_or_cannot_be_read_are_left_out(whatif) -> None:
     ("options", "says"),
     [
         (("--affinity",), "say how many with --replicas N"),
+        (("--replicas", "999999999999"), "999999999999 is not in the range 1<=x<=10000"),
         (("--sort-tools", "--rules", "no-such"), "no cache rule is called 'no-such'"),
         (("--sort-tools", "--rules", "slots", "--rule-setting", "block_size=3"), "cache rule slots"),
         (("--ttl", "2h"), "'2h' is not one of"),

@@ -227,3 +227,10 @@ def imitated(monkeypatch, *arguments):
 def test_what_stands_on_the_command_line_wins_over_the_preset(monkeypatch, arguments, expected):
     options = imitated(monkeypatch, *arguments.split())
     assert {name: getattr(options, name) for name in expected} == expected
+
+
+def test_more_replicas_than_any_fleet_has_are_refused():
+    outcome = CliRunner().invoke(serve, ["--replicas", "999999999999"])
+
+    assert outcome.exit_code == 2
+    assert "999999999999 is not in the range 1<=x<=10000" in outcome.output

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from hitrate.core.limits import MOST_REPLICAS
+
 if TYPE_CHECKING:
     from hitrate.serve.practice.options import PracticeOptions
 
@@ -34,6 +36,7 @@ class _Option(NamedTuple):
 
 
 _COUNT = click.IntRange(min=1)
+_REPLICAS = click.IntRange(1, MOST_REPLICAS)
 _FROM_ZERO = click.FloatRange(min=0)
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
@@ -60,7 +63,7 @@ _OPTIONS = (
         None,
         "MS",
     ),
-    _Option("--replicas", "replicas", "Engines behind the address, each with its own cache.", _COUNT, 1, "N"),
+    _Option("--replicas", "replicas", "Engines behind the address, each with its own cache.", _REPLICAS, 1, "N"),
     _Option(
         "--routing",
         "routing",

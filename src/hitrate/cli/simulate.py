@@ -10,6 +10,7 @@ import click
 
 from hitrate.cli.options import output_options
 from hitrate.cli.plan_options import plan_options
+from hitrate.core.limits import MOST_REPLICAS
 
 if TYPE_CHECKING:
     from hitrate.core.kv_memory import KvMemory
@@ -34,8 +35,6 @@ def _capacities(ctx: click.Context, parameter: click.Parameter, value: str | Non
 
 def _replicas(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
     """Whole numbers, or A..B: doubled from A on, and B."""
-    from hitrate.simulating.wanted import MOST_REPLICAS
-
     found = [one for part in value.split(",") if part.strip() for one in _whole(part.strip())]
     if (most := max(found, default=1)) > MOST_REPLICAS:
         raise click.BadParameter(f"at most {MOST_REPLICAS:,} replicas are replayed; got {most:,}")

@@ -8,6 +8,7 @@ import click
 
 from hitrate.cli.log_options import log_options
 from hitrate.cli.options import FileToWrite, json_pairs, output_options
+from hitrate.core.limits import MOST_REPLICAS
 
 if TYPE_CHECKING:
     from hitrate.cli.whatif_log import Read
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 @click.option("--ttl", type=click.Choice(["5m", "1h"]), help="Lifetime that all cache markers ask for.")
 @click.option("--affinity", is_flag=True, help="Send a session key; goes with --replicas.")
 @click.option(
-    "--replicas", type=click.IntRange(min=1), default=1, show_default=True, help="Machines that the calls spread over."
+    "--replicas",
+    type=click.IntRange(1, MOST_REPLICAS),
+    default=1,
+    show_default=True,
+    help="Machines that the calls spread over.",
 )
 @click.option("--rules", metavar="NAME", help="Cache rule to predict with, instead of the one the log shows.")
 @click.option(

@@ -9,6 +9,7 @@ from itertools import islice, product
 from msgspec import Struct
 
 from hitrate.core.kv_memory import GIB, KvMemory
+from hitrate.core.limits import MOST_REPLICAS
 from hitrate.core.money import Price
 from hitrate.core.numerals import counted
 from hitrate.core.simulation_results import Goal
@@ -22,7 +23,6 @@ from hitrate.sim.policies.registry import make_policy
 from hitrate.sim.timing.engine_timing import EngineTiming
 from hitrate.simulating.money import price_steps
 
-MOST_REPLICAS = 10_000
 MOST_POINTS = 10_000
 """Rows of one replay."""
 MOST_BLOCKS = 10**12
