@@ -99,7 +99,7 @@ def test_times_of_no_longer_prompts_are_not(longest: int | None) -> None:
 
 
 def test_that_a_timing_does_not_say_what_it_was_measured_with_is_noted() -> None:
-    said = "made does not say how long the prompts were that it was measured with"
+    said = "made does not say with how long prompts it was measured"
 
     assert [[note.startswith(said) for note in timed(longest).notes].count(True) for longest in (None, 100)] == [1, 0]
 

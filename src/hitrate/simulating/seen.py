@@ -81,8 +81,8 @@ class SeenTrace:
     def notes(self) -> Iterator[str]:
         if self._timing is not None and self._timed is None:
             yield (
-                f"{self._timing_name or 'the timing'} does not say how long the prompts were that it was measured with, "
-                "so it is not known whether times here are extrapolated"
+                f"{self._timing_name or 'the timing'} does not say with how long prompts it was measured: "
+                "it is not known whether times here are extrapolated"
             )
         for policy in self._by_session if self.of_no_session else ():
             goes = _WITHOUT_SESSION[policy.partition(":")[0]]
