@@ -45,7 +45,7 @@ class Told:
 @pytest.fixture
 def _however_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work is shared out, however little it is."""
-    monkeypatch.setattr("hitrate.simulating.scale_out._WORTH_PROCESSES_S", 0.0)
+    monkeypatch.setattr("hitrate.simulating.tasks._START_S", 0.0)
     monkeypatch.setattr("hitrate.simulating.tasks._LEAST_S", 0.0)
     monkeypatch.setattr("hitrate.simulating.tasks._LEAST_OF_SHARDS_S", 0.0)
 

@@ -100,9 +100,9 @@ def test_a_policy_that_looks_at_caches_is_stopped(policy: str, monkeypatch: pyte
 
 def test_one_large_fleet_is_shared_out_and_put_together() -> None:
     points = [
-        Point(rule="leaf-lru", definition="tokens", capacity=40),
+        Point(rule="leaf-lru", definition="tokens", capacity=40, kernel="python"),
         Point(rule="vllm", definition="tokens", capacity=25, replicas=5, policy="session-affinity"),
-        Point(rule="leaf-lru", definition="blocks", capacity=90),
+        Point(rule="leaf-lru", definition="blocks", capacity=90, kernel="python"),
     ]
     with packed(Chats()) as trace:
         tasks = share_out(points, None, 7, 10**7, 3)

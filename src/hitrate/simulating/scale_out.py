@@ -16,11 +16,8 @@ from hitrate.sim.capacity.curve import LruCurve
 from hitrate.simulating.packed import PackedTrace
 from hitrate.simulating.replaying import Replayed, TraceSums, replay
 from hitrate.simulating.shards import can_be_shared_out
-from hitrate.simulating.tasks import Answer, Doing, Task, Watch, perform, put_together, share_out
+from hitrate.simulating.tasks import Answer, Doing, Task, Watch, perform, put_together, share_out, worth_processes
 from hitrate.simulating.wanted import Point
-
-_WORTH_PROCESSES_S = 2.0
-"""Of work: less is done here before a process has started."""
 
 
 class Unwatched:
@@ -75,19 +72,22 @@ class Scale:
         if not isinstance(trace, PackedTrace):
             sums, replayed = replay(trace, points, first, curve)
             return sums, replayed, curve
-        workers = self.workers if self._cluster is None else self._cluster.workers
-        tasks = share_out(points, curve, first, trace.blocks, workers)
-        return put_together(tasks, self._who(tasks).do(trace, tasks))
+        who, tasks = self._shared_out(points, curve, first, trace.blocks)
+        return put_together(tasks, who.do(trace, tasks))
 
-    def _who(self, tasks: Sequence[Task]) -> Doing:
+    def _shared_out(
+        self, points: Sequence[Point], curve: LruCurve | None, first: int, blocks: int
+    ) -> tuple[Doing, list[Task]]:
         if self._cluster is not None:
-            return self._cluster
-        if min(self.workers, len(tasks)) > 1 and sum(task.seconds for task in tasks) > _WORTH_PROCESSES_S:
-            # The import costs a tenth of a second, which most replays do not need.
-            from hitrate.simulating.processes import Processes
+            return self._cluster, share_out(points, curve, first, blocks, self._cluster.workers)
+        alone = share_out(points, curve, first, blocks, 1)
+        shared = share_out(points, curve, first, blocks, self.workers)
+        if not worth_processes(alone, shared, self.workers):
+            return Here(self.watch), alone
+        # The import costs a tenth of a second, which most replays do not need.
+        from hitrate.simulating.processes import Processes
 
-            return Processes(self.workers, self.watch)
-        return Here(self.watch)
+        return Processes(self.workers, self.watch), shared
 
 
 class Here:

@@ -13,14 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hitrate.sim.capacity.curve import LruCurve
+from hitrate.sim.capacity.kernel import Kernel, blocks_in_python
 from hitrate.sim.capacity.rules import block_rule
 from hitrate.simulating.packed import PackedTrace
-from hitrate.simulating.replaying import Replayed, TraceSums, replay
+from hitrate.simulating.replaying import Replayed, TraceSums, make_cache, replay
 from hitrate.simulating.shards import Shard, Share, can_be_shared_out, replay_shard, together
 from hitrate.simulating.wanted import Point
 
 _S_PER_BLOCK = 1e-6
 """Of one cache, roughly, where Python is neither fast nor slow. What follows is in terms of that."""
+_OF_COMPILED = 0.2
 _OF_A_FLEET = 2.0
 _OF_A_REPLICA = 0.1
 """That a policy may look at."""
@@ -33,6 +35,9 @@ _LEAST_S = 0.25
 """Of a task: handing out less costs as much as doing it."""
 _LEAST_OF_SHARDS_S = 2.0
 """Of a point that is worth shards."""
+_START_S = 1.5
+"""Until a process of several that start has imported what it needs, and to end it. To load compiled rules takes about
+as long, but here as there."""
 _TASKS_A_WORKER = 8
 """So that at the end none waits long for another."""
 
@@ -97,14 +102,14 @@ def share_out(points: Sequence[Point], curve: LruCurve | None, first: int, block
 
     A rule that needs the whole trace in memory is alone, so that no other has to hold it meanwhile.
     """
-    takes = sum(_seconds(point, blocks) for point in points) + (0 if curve is None else _curve_seconds(blocks))
+    each = list(_seconds(points, blocks))
+    takes = sum(each) + (0 if curve is None else _curve_seconds(blocks))
     most = max(_LEAST_S, takes / (workers * _TASKS_A_WORKER))
     tasks: list[Task] = []
     if curve is not None or not points:
         tasks.append(Task(places=(), points=(), first=first, seconds=_curve_seconds(blocks), curve=curve))
     room = 0.0  # in the last task, for further points
-    for place, point in enumerate(points):
-        needs = _seconds(point, blocks)
+    for place, (point, needs) in enumerate(zip(points, each, strict=True)):
         shards = _shards(point, needs, takes, workers)
         if shards > 1:
             tasks += _in_shards(place, point, first, needs, shards)
@@ -116,6 +121,15 @@ def share_out(points: Sequence[Point], curve: LruCurve | None, first: int, block
             tasks.append(Task(places=(place,), points=(point,), first=first, seconds=needs))
             room = 0.0 if _whole(point) else most - needs
     return tasks
+
+
+def worth_processes(alone: Sequence[Task], shared: Sequence[Task], workers: int) -> bool:
+    """Whether so many processes, still to be started, end sooner with `shared` than this one with `alone`."""
+    workers = min(workers, len(shared))
+    if workers < 2:
+        return False
+    takes = [task.seconds for task in shared]
+    return sum(task.seconds for task in alone) > _START_S + max(sum(takes) / workers, *takes)
 
 
 def put_together(tasks: Sequence[Task], answers: Sequence[Answer]) -> tuple[TraceSums, list[Replayed], LruCurve | None]:
@@ -158,13 +172,22 @@ def _whole(point: Point) -> bool:
     return block_rule(point.rule).whole_trace
 
 
-def _seconds(point: Point, blocks: int) -> float:
-    times = _OF_THE_WHOLE_TRACE if _whole(point) else 1.0
-    if point.replicas > 1:
-        times = _OF_A_FLEET + (0 if can_be_shared_out(point) else _OF_A_REPLICA * point.replicas)
-    if point.timing is not None:
-        times += _OF_TIMING
-    return _S_PER_BLOCK * blocks * times
+def _seconds(points: Sequence[Point], blocks: int) -> Iterator[float]:
+    """Of each."""
+    plain: dict[tuple[str, Kernel], int] = {}
+    for point in points:
+        times = _OF_THE_WHOLE_TRACE if _whole(point) else 1.0
+        if point.replicas == 1 and point.timing is None and point.store is None:
+            form = point.rule, point.kernel
+            if form not in plain:
+                plain[form] = blocks_in_python(make_cache(replace(point, capacity=1), 1), blocks)
+            yield _S_PER_BLOCK * times * (plain[form] + _OF_COMPILED * (blocks - plain[form]))
+            continue
+        if point.replicas > 1:
+            times = _OF_A_FLEET + (0 if can_be_shared_out(point) else _OF_A_REPLICA * point.replicas)
+        if point.timing is not None:
+            times += _OF_TIMING
+        yield _S_PER_BLOCK * blocks * times
 
 
 def _curve_seconds(blocks: int) -> float:

@@ -9,6 +9,7 @@ no compiled form.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from array import array
 from collections.abc import Callable
 from functools import partial
@@ -57,6 +58,13 @@ def check_kernel(kernel: Kernel) -> None:
         ) from None
 
 
+def blocks_in_python(cache: BlockCache, blocks: int) -> int:
+    """Of the next so many blocks that come in chunks; the others are replayed compiled."""
+    if not isinstance(cache, Switching) or importlib.util.find_spec("numba") is None:
+        return blocks
+    return min(blocks, cache.plain_blocks)
+
+
 def _compiled(name: str, *arguments: object, **settings: object) -> BlockCache:
     """ImportError where the extra is missing."""
     rule = getattr(importlib.import_module("hitrate.sim.capacity.fast.caches"), name)
@@ -74,6 +82,11 @@ class Switching:
         self._left = after
         self._chunks: list[Chunk] | None = []
         """All so far; None when it is settled which one goes on."""
+
+    @property
+    def plain_blocks(self) -> int:
+        """That may still come until the compiled one goes on."""
+        return max(0, self._left)
 
     @property
     def never_fit(self) -> int | None:
