@@ -181,7 +181,7 @@ def test_keys_of_the_json_output_are_documented() -> None:
 # Commands in the README
 
 MARKED = re.compile(r"^(?:<!-- (?P<mark>.+?) -->\n)?```(?:sh|console)\n(?P<body>.*?)^```", re.MULTILINE | re.DOTALL)
-REASONS_NOT_TO_RUN = ("make", "installs", "needs a server", "needs a key")
+REASONS_NOT_TO_RUN = ("make", "installs", "needs a server", "needs a key", "needs a trace")
 
 
 class Block(NamedTuple):
