@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hitrate.sim.capacity.block_lru import BlockLru
 from hitrate.sim.capacity.fifo import Fifo
 from hitrate.sim.capacity.interface import SteppedCache
-from hitrate.sim.capacity.leaf_lru import LeafLru
+from hitrate.sim.capacity.leaf_lru import LeafLru, LeafLruInTurn
 from hitrate.sim.capacity.vllm import VllmBlocks
 
 Make = Callable[[int | None], SteppedCache]
@@ -20,6 +20,7 @@ Make = Callable[[int | None], SteppedCache]
 STEPPED: list[tuple[str, Make]] = [
     ("leaf-lru", LeafLru),
     ("leaf-lru with a lifetime", lambda capacity: LeafLru(capacity, ttl_s=2.5)),
+    ("leaf-lru-in-turn", LeafLruInTurn),
     ("fifo", Fifo),
     ("vllm", lambda capacity: VllmBlocks(capacity, 4)),
     ("vllm with a lifetime", lambda capacity: VllmBlocks(capacity, 4, ttl_s=2.5)),

@@ -56,6 +56,19 @@ class LeafLru(SteppedCache):
         assert self.capacity is None or len(self._recent) <= self.capacity, "more blocks than the capacity"
 
 
+class LeafLruInTurn(LeafLru):
+    """The same, a prompt's blocks put in one by one from the first on: of a prompt longer than the cache the block that
+    went in last is evicted for the next, which then has nothing to stand behind. So one block less stays of it, as in
+    kvcache-simulator 0.1.3 (kvcache_sim/policies.py)."""
+
+    def serve(self, asked: array[int], input_tokens: int, now: float) -> int:
+        held = self.peek(asked, input_tokens, now)
+        hits = super().serve(asked, input_tokens, now)
+        if self.capacity is not None and held < self.capacity < len(asked):
+            self._recent.popitem(False)
+        return hits
+
+
 def drop_unused(recent: OrderedDict[Block, float], since: float) -> None:
     """Blocks last used before that moment; they stand in front."""
     while recent and next(iter(recent.values())) < since:

@@ -13,7 +13,7 @@ from hitrate.sim.capacity.block_lru import BlockLru
 from hitrate.sim.capacity.fifo import Fifo, FifoInTurn
 from hitrate.sim.capacity.interface import BlockCache
 from hitrate.sim.capacity.kernel import Kernel, with_kernel
-from hitrate.sim.capacity.leaf_lru import LeafLru
+from hitrate.sim.capacity.leaf_lru import LeafLru, LeafLruInTurn
 from hitrate.sim.capacity.optimal import Optimal
 from hitrate.sim.capacity.vllm import VllmBlocks
 
@@ -70,6 +70,11 @@ _OWN = (
         "least recently used, a block after all that stand behind it: radix caches",
         _leaf_lru,
         has_ttl=True,
+    ),
+    BlockRule(
+        "leaf-lru-in-turn",
+        "the same, a prompt's blocks put in one by one: of one longer than the cache a block less stays",
+        lambda at: LeafLruInTurn(at.capacity),
     ),
     BlockRule(
         "fifo",
