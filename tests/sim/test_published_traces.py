@@ -40,8 +40,9 @@ def ragpulse() -> Trace:
 
 @cache
 def published() -> dict[int, list[int]]:
-    """Hit tokens of FIFO, LRU and the optimum over the last half, by capacity: every sixth of 183 rows,
-    and that of a cache shorter than prompts (https://github.com/kvcache-ai/kvcache-blog at 9753288, data/kv_cache_lab/precomputed.json)."""
+    """Hit tokens of FIFO, LRU and the optimum over the last half, by capacity: every sixth of 183 rows, and that of a
+    cache shorter than prompts (https://github.com/kvcache-ai/kvcache-blog at 9753288,
+    data/kv_cache_lab/precomputed.json)."""
     file = Path(TRACES) / "ragpulse" / "expected_kvcache_blog_half.json"
     rows = sorted((int(blocks), found) for blocks, found in json.loads(file.read_bytes())["capacityResults"].items())
     return dict(rows[::6]) | {8: dict(rows)[8]}

@@ -219,7 +219,7 @@ def test_a_policy_that_weighs_loads_is_said_to_see_none() -> None:
             "rule optimal is of one cache by itself; several replicas can be replayed with rules of engines",
         ),
         (Wanted(policies=("nearest",)), "routing policy 'nearest' is not known; use one of"),
-        (Wanted(rules=("lru",)), "no rule is called 'lru'; known: vllm, leaf-lru, fifo"),
+        (Wanted(rules=("lru",)), "no rule is called 'lru'; known: vllm, leaf-lru, leaf-lru-in-turn, fifo"),
         (
             Wanted(rules=("anthropic-2026-11",)),
             "cannot be replayed from a trace of blocks: it caches where requests ca",
