@@ -9,7 +9,7 @@ import pytest
 from hitrate.core.calibration_results import CalibrateResult, FittedCost, PredictionError
 from hitrate.errors import InputFileError, UsageError
 from hitrate.sim.timing.engine_timing import COSTS, EngineTiming
-from hitrate.timings import load_timing, longest_prompt_tokens, timing_names, timing_toml
+from hitrate.timings import load_timing, read_timing, timing_names, timing_toml
 
 RESULT = CalibrateResult(
     measured='runs/a "b"\ud800',
@@ -96,5 +96,5 @@ def test_the_longest_prompt_that_was_measured(tmp_path: Path) -> None:
     file = tmp_path / "timing.toml"
     file.write_text("[timing]\nstep_s = 1.0\nprefill_token_s = 1.0\n")
 
-    assert longest_prompt_tokens("rtx-pro-6000-llama-3.1-8b") == 3998
-    assert longest_prompt_tokens(str(file)) is None
+    assert read_timing("rtx-pro-6000-llama-3.1-8b").longest_prompt_tokens == 3998
+    assert read_timing(str(file)).longest_prompt_tokens is None

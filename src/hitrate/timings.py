@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,16 +22,23 @@ def timing_names() -> list[str]:
     return sorted(file.name.removesuffix(".toml") for file in _setups().iterdir() if file.name.endswith(".toml"))
 
 
+class TimingFile(NamedTuple):
+    timing: EngineTiming
+    longest_prompt_tokens: int | None
+    """Of those that it was fitted to; None where the file does not say."""
+
+
 def load_timing(path_or_name: str) -> EngineTiming:
     """A file, or a set-up by its name. InputFileError for a file that is no timing, UsageError where there is none."""
-    return _timing(path_or_name, _members(path_or_name)["timing"])
+    return read_timing(path_or_name).timing
 
 
-def longest_prompt_tokens(path_or_name: str) -> int | None:
-    """Of those that the timing was fitted to; None where it does not say. Errors as `load_timing`."""
-    source = _members(path_or_name).get("source")
+def read_timing(path_or_name: str) -> TimingFile:
+    """The same with what the file says of where it is from."""
+    members = _members(path_or_name)
+    source = members.get("source")
     tokens = source.get("longest_prompt_tokens") if isinstance(source, dict) else None
-    return tokens if isinstance(tokens, int) else None
+    return TimingFile(_timing(path_or_name, members["timing"]), tokens if isinstance(tokens, int) else None)
 
 
 def _members(path_or_name: str) -> dict[str, Any]:

@@ -128,13 +128,10 @@ def plan_members(
 def _timed(named: str | None) -> dict[str, Any]:
     if named is None:
         return {}
-    from hitrate.timings import load_timing, longest_prompt_tokens
+    from hitrate.timings import read_timing
 
-    return {
-        "timing": load_timing(named),
-        "timing_name": named,
-        "timed_prompt_tokens": longest_prompt_tokens(named),
-    }
+    timing, longest_prompt_tokens = read_timing(named)
+    return {"timing": timing, "timing_name": named, "timed_prompt_tokens": longest_prompt_tokens}
 
 
 def _price(named: str | None, provider: str | None, prices_from: str | None) -> Price | None:

@@ -14,7 +14,7 @@ from hitrate.sim.capacity.rules import block_rule
 from hitrate.sim.plan import make_plan
 from hitrate.sim.policies.registry import settings_of
 from hitrate.sim.timing.engine_timing import EngineTiming
-from hitrate.simulating.replaying import Replayed, TraceSums
+from hitrate.simulating.replaying import Replayed
 from hitrate.simulating.seen import SeenTrace
 from hitrate.simulating.wanted import Point, Wanted
 from hitrate.targets.routers import router_configurations, why_none
@@ -42,7 +42,6 @@ def planned(
     rows: Sequence[SimulatedPoint],
     points: Sequence[Point],
     replayed: Sequence[Replayed],
-    sums: TraceSums,
     wanted: Wanted,
     seen: SeenTrace,
     more: ReplayMore,
@@ -53,14 +52,14 @@ def planned(
         return tuple(rows), None
     known = dict(zip(map(_cache_of, points), replayed, strict=True))
     block_tokens = rows[0].block_size
-    bounds = [_bound_points(points[choice.row], sums, block_tokens) for choice in plan.choices]
+    bounds = [_bound_points(points[choice.row], seen, block_tokens) for choice in plan.choices]
     new = [point for point in dict.fromkeys(point for one in bounds for point in one.values()) if point not in known]
     known.update(zip(new, more(new) if new else (), strict=True))
     doubt = seen.doubt_of_times()
     choices = []
     for choice, beside in zip(plan.choices, bounds, strict=True):
         choice = choice if doubt is None or plan.goal is None else replace(choice, why=f"{choice.why}, {doubt.short}")
-        measured = _measured(choice, {name: _bound(name, point, known[point]) for name, point in beside.items()}, sums)
+        measured = _measured(choice, {name: _bound(name, point, known[point]) for name, point in beside.items()}, seen)
         choices.append(_configured(measured, points[choice.row], rows[choice.row], wanted))
     marks = dict.fromkeys(plan.front, "front") | dict.fromkeys((choice.row for choice in choices), "chosen")
     marked = tuple(replace(row, plan=marks.get(place)) for place, row in enumerate(rows))
@@ -84,7 +83,7 @@ def _cache_of(point: Point) -> Point:
     return replace(point, price_steps=None, policy=None if point.replicas == 1 else point.policy)
 
 
-def _bound_points(point: Point, sums: TraceSums, block_tokens: int) -> dict[str, Point]:
+def _bound_points(point: Point, seen: SeenTrace, block_tokens: int) -> dict[str, Point]:
     """By what they are called. Single caches have no queue, so they need no virtual time."""
     point = _cache_of(point)
     single = replace(point, replicas=1, policy=None, timing=None, store=None)
@@ -92,7 +91,7 @@ def _bound_points(point: Point, sums: TraceSums, block_tokens: int) -> dict[str,
     if point.capacity is not None:
         found[_AS_LARGE] = replace(single, capacity=point.capacity * point.replicas)
     if point.replicas > 1:
-        policy = _BY_SESSION if sums.without_session < sums.requests else _near_sessions(block_tokens)
+        policy = _BY_SESSION if seen.of_no_session < seen.requests else _near_sessions(block_tokens)
         found[policy] = replace(point, policy=policy, store=None)
         found[_THE_FLEET] = point
     return found
@@ -113,21 +112,21 @@ def _bound(name: str, point: Point, replayed: Replayed) -> Bound:
     )
 
 
-def _measured(choice: Choice, bounds: Mapping[str, Bound], sums: TraceSums) -> Choice:
-    text, share = _affinity(bounds, sums)
+def _measured(choice: Choice, bounds: Mapping[str, Bound], seen: SeenTrace) -> Choice:
+    text, share = _affinity(bounds, seen)
     return replace(choice, bounds=tuple(bounds.values()), affinity=text, affinity_share=share)
 
 
-def _affinity(bounds: Mapping[str, Bound], sums: TraceSums) -> tuple[str, float | None]:
+def _affinity(bounds: Mapping[str, Bound], seen: SeenTrace) -> tuple[str, float | None]:
     """In words, and as a share of what is possible."""
     most = bounds[_WITHOUT_LIMIT].hit_rate
     if _BY_SESSION in bounds:
         rate = bounds[_BY_SESSION].hit_rate
         if rate is None or not most:
             return "nothing is repeated in this trace: session affinity has nothing to get", None
-        some = f"; {sums.without_session:,} of {counted(sums.requests, 'request')} are of no session and go anywhere"
+        some = f"; {seen.of_no_session:,} of {counted(seen.requests, 'request')} are of no session and go anywhere"
         said = f"session affinity alone gets {_percent(rate)} of the {_percent(most)} possible"
-        return said + (some if sums.without_session else ""), rate / most
+        return said + (some if seen.of_no_session else ""), rate / most
     near = next((bound for name, bound in bounds.items() if name.startswith("first-blocks")), None)
     if near is not None:
         what = f"a hash of the first {_OPENING_TOKENS:,} tokens"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hitrate.core.findings import RecordSums
 from hitrate.core.records import Records
 from hitrate.core.simulation_results import SessionSpread
-from hitrate.core.trace import UNKNOWN, Chunk, Trace
+from hitrate.core.trace import Chunk, Trace
 from hitrate.errors import UsageError
 from hitrate.sim.capacity.billed import Billed, BilledTally
 from hitrate.sim.capacity.by_session import SessionTally
@@ -57,8 +57,6 @@ class TraceSums(Struct, frozen=True, kw_only=True):
     all_prompt_tokens: int
     span_s: float | None
     """From the first request to the last; None where not all have times."""
-    without_session: int
-    """Requests."""
     records: RecordSums
 
 
@@ -178,7 +176,6 @@ class _Sums:
         self._requests = self._blocks = self._distinct_blocks = 0
         self._prompt_tokens = 0
         self._last_s = self._all_s = 0.0
-        self._without_session = 0
         self._prompts = Tally(DEFINITIONS["tokens"], block_tokens, first)
 
     def add(self, chunk: Chunk) -> None:
@@ -188,7 +185,6 @@ class _Sums:
         # A request without a time makes the sum NaN.
         self._all_s += sum(chunk.at_s)
         self._last_s = chunk.at_s[-1]
-        self._without_session += chunk.sessions.count(UNKNOWN)
         self._prompts.add(chunk, repeat(0, len(chunk.input_tokens)))
         self._distinct_blocks = max(self._distinct_blocks, max(chunk.ids, default=-1) + 1)
 
@@ -201,7 +197,6 @@ class _Sums:
             prompt_tokens=int(self._prompts.whole),
             all_prompt_tokens=self._prompt_tokens,
             span_s=None if math.isnan(self._all_s) else self._last_s,
-            without_session=self._without_session,
             records=RecordSums(
                 read=records.read,
                 used=records.used,

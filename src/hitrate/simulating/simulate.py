@@ -65,7 +65,7 @@ def simulate(trace: Trace, wanted: Wanted, scale: Scale | None = None) -> Simula
         doubt = seen.doubt_of_times()
         if is_planned(asked, wanted):
             rows, plan = planned(
-                rows, asked, replayed, sums, wanted, seen, lambda more: scale.replay(trace, more, first, None)[1]
+                rows, asked, replayed, wanted, seen, lambda more: scale.replay(trace, more, first, None)[1]
             )
     only: dict[str, Any] = {name: getattr(rows[0], name) for name in _OF_ONLY_ROW} if len(rows) == 1 else {}
     return SimulateResult(
