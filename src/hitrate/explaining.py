@@ -54,7 +54,7 @@ class Source(Protocol):
 def explain_log(source: Source, quote: Callable[[Call], Any] | None = None) -> ExplainReport:
     """What the calls of `source` lost, where, and why. `quote` gives a call's `Quote`, or anything else where it has no
     price."""
-    with BodyArchive() as archive, _collecting_seldom():
+    with BodyArchive(at_hand=_BODY_BYTES) as archive, _collecting_seldom():
         reader = _Reader(source, archive, quote)
         for call in source:
             reader.add(call, getattr(source, "shown", None))
@@ -122,8 +122,8 @@ class _Reader:
         self._quote = quote
         self._sketcher = Sketcher()
         self._prompts = _Prompts()
-        self._newest: dict[int, bytes] = {}
-        self._newest_bytes = 0
+        self._added = b""
+        """The body of the call that is being added."""
         self._shown: Shown | None = None
         self._facts: dict[tuple[str, str, str | None, bool | None], Facts] = {}
         self._left_out = 0
@@ -143,27 +143,30 @@ class _Reader:
         )
 
     def add(self, call: Call, shown: Shown | None) -> None:
-        body = call.body
-        self._newest[len(self._archive)] = body
-        self._shown = shown
-        judged, front = None, None
         if type(shown) is GoesOn:
             further = self._sketcher.further_parts(shown.texts, call.dialect)
-            judged = None if further is None else self._explainer.go_on(call, shown.call, further)
-            front = shown.front
-        if judged is None:
-            try:
-                judged = self._explainer.add(call)
-            except ValueError as error:
-                self._leave_out(call, error)
-                judged = self._explainer.leave_out(call)
-            front = front if type(shown) is GoesOn and shown.call == judged.like else None
-        self._keep(body, judged.like, front)
-        seen = judged.seen
-        self._reporting.add(seen, call.raw_usage, continues=judged.continues)
+            seen = None if further is None else self._explainer.go_on(call, shown.call, further)
+            if seen is not None:
+                self._archive.append(call.body, shown.call, shown.front)
+                self._reporting.add_usual(seen, call.raw_usage)
+                self._price_too(seen, call)
+                return
+        self._added, self._shown = call.body, shown
+        try:
+            judged = self._explainer.add(call)
+        except ValueError as error:
+            self._leave_out(call, error)
+            judged = self._explainer.leave_out(call)
+        front = shown.front if type(shown) is GoesOn and shown.call == judged.like else None
+        self._archive.append(call.body, judged.like, front)
+        self._reporting.add(judged.seen, call.raw_usage, continues=judged.continues)
+        self._price_too(judged.seen, call)
+
+    def _price_too(self, seen: Seen, call: Call) -> None:
         own = self._source.own_price is not None
         if own or not self._pricing.is_over:
-            self._pricing.add(seen.index, call.usage, judged.price, own=own, logged_usd=logged_usd(call))
+            price = self._explainer.price_of(seen)
+            self._pricing.add(seen.index, call.usage, price, own=own, logged_usd=logged_usd(call))
 
     def _leave_out(self, call: Call, error: ValueError) -> None:
         self._left_out += 1
@@ -171,19 +174,8 @@ class _Reader:
             reason = f"the request of call {len(self._archive)} cannot be read: {error}"
             self._unread.append(Skipped(line=call.line, reason=reason, counted=True))
 
-    def _keep(self, body: bytes, like: int | None, front: int | None) -> None:
-        """In the archive; and at hand as long as the next call of its conversation is likely to come."""
-        newest = self._newest
-        known = newest.get(like) if front is None else None  # type: ignore[arg-type]  # None is no key, too
-        self._archive.append(body, like, known, front)
-        held = self._newest_bytes + len(body)
-        while held > _BODY_BYTES and len(newest) > 2:
-            held -= len(newest.pop(next(iter(newest))))
-        self._newest_bytes = held
-
     def _body(self, index: int) -> bytes:
-        found = self._newest.get(index)
-        return self._archive[index] if found is None else found
+        return self._added if index == len(self._archive) else self._archive[index]
 
     def report(self) -> ExplainReport:
         found = self._explainer.finish()
@@ -238,7 +230,7 @@ class _Reader:
         return found
 
     def _price(self, call: Call) -> Price | None:
-        if self._quote is None or call.usage == _NO_USAGE:
+        if self._quote is None or (call.usage.prompt_tokens is None and call.usage == _NO_USAGE):
             return None
         found = self._quote(call)
         return found.price if isinstance(found, Quote) else None
@@ -246,7 +238,7 @@ class _Reader:
 
 _NO_USAGE = Usage()
 _BODY_BYTES = 4 << 20
-"""Of the newest bodies that are kept at hand, two at least."""
+"""Of the newest bodies that are kept at hand: the next call of a conversation is likely to come soon."""
 
 _PROMPT_BYTES = 1 << 20
 """Of bodies whose prompts are kept; those of two calls always are."""

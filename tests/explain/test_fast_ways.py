@@ -194,7 +194,7 @@ def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
         )
         patch.setattr(pairing, "going_on", lambda known, seen, parts: None)
         patch.setattr(Waterfalls, "count", Waterfalls.add)
-        patch.setattr(Waterfalls, "count_usual", None)
+        patch.setattr(Waterfalls, "usual", None)
         try:
             slow = looked_at(file)
         except Exception as error:

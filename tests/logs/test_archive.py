@@ -34,11 +34,30 @@ def test_a_body_that_begins_as_an_earlier_one_is_kept_from_there_on():
         bodies.append((text[:1200] + b"other" if other else bodies[-1][:-2]) + b"%d, " % step * 40 + b"]}")
     bodies.append(b"short")
     like.append(3)
-    with BodyArchive(1) as archive:
+    with BodyArchive(1, at_hand=1 << 20) as archive:
         for body, earlier in zip(bodies, like, strict=True):
-            archive.append(body, earlier, None if earlier is None else bodies[earlier])
+            archive.append(body, earlier)
+        archive._newest.clear()
         assert [archive[index] for index in range(len(archive))] == bodies
-        assert archive._file.tell() < sum(map(len, bodies)) / 10
+        assert archive._end < sum(map(len, bodies)) / 10
+
+
+def test_what_is_known_of_the_front_is_not_looked_for():
+    with BodyArchive(1) as archive:
+        archive.append(b"one conversation]}")
+        archive.append(b"one conversation, and on]}", 0, 16)
+        assert [archive[0], archive[1]] == [b"one conversation]}", b"one conversation, and on]}"]
+        assert archive._end == len(b"one conversation]}, and on]}")
+
+
+def test_the_newest_bodies_are_at_hand():
+    with BodyArchive(1, at_hand=100) as archive:
+        for number in range(20):
+            archive.append(b"%d" % number * 30)
+            held = [*archive._less_new, *archive._newest]
+            assert held[-2:] == list(range(max(0, number - 1), number + 1))
+            assert sum(len(archive[index]) for index in held) <= 240
+        assert [archive[index] for index in range(20)] == [b"%d" % number * 30 for number in range(20)]
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40), st.binary(max_size=40), st.integers(0, 3))
@@ -73,6 +92,9 @@ class FullDisk:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     def seek(self, place):
+        pass
+
+    def read(self, length):
         raise OSError(errno.EIO, "Input/output error")
 
     def close(self):
@@ -80,15 +102,20 @@ class FullDisk:
 
 
 def test_a_full_disk_is_said_in_one_line(monkeypatch):
-    archive = BodyArchive()
+    archive = BodyArchive(1)
+    archive.append(b"written")
     archive.append(b"kept")
+    file = archive._file
     monkeypatch.setattr(archive, "_file", FullDisk())
     with pytest.raises(HitrateError, match=r"request bodies cannot be written \(No space left on device\)$") as raised:
         archive.append(b"more")
     assert "TMPDIR" in raised.value.hint
     with pytest.raises(HitrateError, match=r"cannot be read \(Input/output error\)"):
         archive[0]
-    assert len(archive) == 1
+    assert len(archive) == 2
+    monkeypatch.setattr(archive, "_file", file)  # there is space again
+    assert archive.append(b"more") == 2
+    assert [archive[index] for index in range(3)] == [b"written", b"kept", b"more"]
 
 
 def test_closing_twice_does_no_harm():

@@ -27,7 +27,7 @@ from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognis
 from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.grouping import Findings
 from hitrate.explain.judged import Explained, Judged, Sources
-from hitrate.explain.labelling import labels_of_loss, labels_without_cause, rounded_of_usual
+from hitrate.explain.labelling import labels_of_loss, labels_without_cause, may_be_usual, rounded_of_usual
 from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.pairs.pairing import Pairing
 from hitrate.explain.rebuilt import as_far_as_shown, facts_shown, is_shown, may_have_cached, may_say
@@ -35,7 +35,7 @@ from hitrate.explain.rendered import behind, is_near, kept_behind
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import seen_going_on, seen_of
 from hitrate.explain.vendor_diagnosis import vendor_says
-from hitrate.explain.waterfall import Paid, Waterfalls, is_lost
+from hitrate.explain.waterfall import Paid, UsualCalls, Waterfalls, is_lost
 
 _WINDOW = 256
 """Calls around a loss that a cause may look at."""
@@ -61,6 +61,15 @@ class _Further(NamedTuple):
     tokens: int
 
 
+class _Usual(NamedTuple):
+    """What the calls of a conversation have in common that go on from each other."""
+
+    granularity: int
+    calls: list[int]
+    """Of the conversation, in order."""
+    labels: UsualCalls
+
+
 class Explainer:
     """Takes the calls of a log in order; `finish` gives what was found."""
 
@@ -77,8 +86,6 @@ class Explainer:
         """Calls to be looked at again when the log is at its end."""
         self._seconds: dict[int, tuple[Seen, Pair, Account, _Blame]] = {}
         """Breaks in the second call of a conversation, until its next call shows that it is none of another agent."""
-        self._facts_behind: dict[int, Facts] = {}
-        """Of calls that went on from an earlier one, for those that go on from them: the same hold."""
         self._repeats = Repeats()
         self._findings = Findings()
         self._waterfalls = Waterfalls()
@@ -108,36 +115,49 @@ class Explainer:
         else:
             self._label_without_cause(seen, pair, account, facts)
         continues = pair.against is not None and pair.relation in WHOLE
-        return Judged(seen, self._prices[seen.index], continues, pair.best)
+        return Judged(seen, continues, pair.best)
 
-    def go_on(self, call: Call, before: int, further: Sequence[Part]) -> Judged | None:
-        """`add` for a call that goes on from the call `before` (see `GoesOn`) with these parts, neither of them marked.
-        None for one that has to be looked at, with nothing changed."""
+    def go_on(self, call: Call, before: int, further: Sequence[Part]) -> Seen | None:
+        """`add` for a call that goes on from the call `before` (see `GoesOn`) with these parts, each of one block and
+        not marked. None for one that has to be looked at, with nothing changed."""
         was = self._seen[before]
-        conversation = was.conversation
-        facts = self._facts_behind.pop(before, None) or self._sources.facts(was)
-        rounded = rounded_of_usual(was, call.usage, facts)
-        if rounded is None or conversation in self._seconds or was.model != call.model or was.dialect != call.dialect:
+        tip = self._pairing.tip_at(was)
+        usual = None if tip is None else tip.usual or self._usual_behind(was)
+        if tip is None or usual is None or was.conversation in self._seconds:
             return None
-        seen = seen_going_on(was, call, len(self._seen), further)
-        pair = self._pairing.go_on(was, seen, further)
+        usage = call.usage
+        rounded = rounded_of_usual(was.usage.prompt_tokens, usage, usual.granularity)
+        if rounded is None:
+            return None
+        index = len(self._seen)
+        seen = seen_going_on(was, call, index, further)
+        pair = self._pairing.go_on(tip, seen, further)
         if pair is None:
             return None
-        index, price = seen.index, self._sources.price(call)
-        self._facts_behind[index] = facts
+        tip.usual = usual
+        price = self._sources.price(call)
         self._seen.append(seen)
         self._pairs.append(pair)
         self._prices.append(price)
-        self._conversations[conversation].append(index)
-        session = seen.session or f"#{conversation + 1}"
-        self._waterfalls.count_usual(index, seen.usage, rounded, price=price, session=session)
-        return Judged(seen, price, True, before)
+        usual.calls.append(index)
+        usual.labels.count(index, usage, rounded, price)
+        return seen
+
+    def _usual_behind(self, before: Seen) -> _Usual | None:
+        facts = self._sources.facts(before)
+        if not may_be_usual(before, facts):
+            return None
+        labels = self._waterfalls.usual(self._session(before))
+        return _Usual(facts.granularity, self._conversations[before.conversation], labels)
 
     def sketch_going_on(self, before: int, further: Sequence[Part] | None) -> Sketch | None:
         """The sketch of a call that goes on from the call `before` with these parts; None where it has to be made."""
         was = self._seen[before]
-        parts = None if was.marks or was.stray_marks or further is None else self._pairing.parts_of_newest(was)
-        return None if parts is None else Sketch((*parts, *further), was.key, was.others, was.affinity)  # type: ignore[misc]
+        tip = None if was.marks or was.stray_marks or further is None else self._pairing.tip_at(was)
+        return None if tip is None else Sketch((*tip.prompt.parts, *further), was.key, was.others, was.affinity)  # type: ignore[misc]
+
+    def price_of(self, seen: Seen) -> Price | None:
+        return self._prices[seen.index]
 
     def _settle_second(self, conversation: int, taken_back: bool = False) -> None:
         """Count in the break in its second call, if that still waits, or settle that call without one."""
@@ -151,7 +171,7 @@ class Explainer:
         self._note(seen, self._sources.price(call))
         account = Account(seen.usage.cached_tokens or 0)
         self._label_without_cause(seen, Pair(relation="first"), account)
-        return Judged(seen, self._prices[seen.index], False)
+        return Judged(seen, False)
 
     def finish(self) -> Explained:
         """Judge what had to wait for the end of the log."""
@@ -217,7 +237,7 @@ class Explainer:
         self._note(seen, price)
         labels = self._ledger.add(seen.index, call, price=price, facts=self._sources.facts(seen))
         self._waterfalls.add(seen.index, seen.usage, labels, price=price, session=seen.session or "#1")
-        return Judged(seen, price, False)
+        return Judged(seen, False)
 
     def _texts(self, index: int) -> Sequence[str]:
         return self._sources.texts(self._sources.body(index), self._seen[index].dialect)

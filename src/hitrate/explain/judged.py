@@ -34,7 +34,6 @@ class Judged(Struct, frozen=True, gc=False):
     """What the caller may want to know of a call that was added."""
 
     seen: Seen
-    price: Price | None
     continues: bool
     """It goes on with an earlier conversation whose text is whole."""
     like: int | None = None

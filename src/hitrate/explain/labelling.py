@@ -48,19 +48,24 @@ def labels_without_cause(
     )
 
 
-def rounded_of_usual(before: Seen, usage: Usage, facts: Facts) -> int | None:
-    """For a call with the prompt of the call `before` and more behind it: the tokens of a step that was not whole,
-    where it was served all but these, so that it is certain that nothing was lost. None where that has to be looked at.
+def may_be_usual(before: Seen, facts: Facts) -> bool:
+    """Whether counts alone may show that a call lost nothing which has the prompt of the call `before` in front."""
+    marked = facts.requires_marks or before.marks or before.stray_marks
+    counted = before.usage.prompt_tokens is not None and before.characters > 0
+    return counted and before.answered and not marked
+
+
+def rounded_of_usual(reusable: int | None, usage: Usage, granularity: int) -> int | None:
+    """For a call behind one that `may_be_usual` and had so many tokens: the tokens of a step that was not whole, where
+    it was served all but these, so that it is certain that nothing was lost. None where that has to be looked at.
 
     What `is_suspect` and `labels_without_cause` come to, in one.
     """
-    prompt, cached, reusable = usage.prompt_tokens, usage.cached_tokens, before.usage.prompt_tokens
+    prompt, cached = usage.prompt_tokens, usage.cached_tokens
     if prompt is None or cached is None or reusable is None or usage.written_tokens or not 0 <= cached <= prompt:
         return None
     missing = (reusable if reusable < prompt else prompt) - cached
-    if missing >= facts.granularity or (missing > ODD_TOKENS and not cached):
-        return None
-    if facts.requires_marks or before.marks or before.stray_marks or not before.answered or not before.characters:
+    if missing >= granularity or (missing > ODD_TOKENS and not cached):
         return None
     return missing if missing > 0 else 0
 

@@ -44,20 +44,17 @@ def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
 
 
 def seen_going_on(before: Seen, call: Call, index: int, further: Sequence[Part]) -> Seen:
-    """The same for a call that goes on from an earlier one (see `GoesOn`) with these parts, neither of them marked."""
+    """The same for a call that goes on from an earlier one (see `GoesOn`) with these parts, each of one block and not
+    marked."""
     seen: Seen = before.__copy__()  # type: ignore[attr-defined]  # what copy.copy calls
-    timing = call.timing
+    timing, more = call.timing, len(further)
     seen.index = index
     seen.line = call.line
     seen.usage = call.usage
     seen.at = None if timing is None else timing.at
-    seen.parts = before.parts + len(further)
-    blocks, characters = before.blocks, before.characters
-    for part in further:
-        blocks += len(part.blocks)
-        characters += part.characters
-    seen.blocks = blocks
-    seen.characters = characters
+    seen.parts += more
+    seen.blocks += more
+    seen.characters += sum(map(_characters_of, further))
     return seen
 
 

@@ -161,10 +161,6 @@ def _usd(amount: Amount | None) -> Decimal | None:
     return None if amount is None else Decimal(amount) / _UNITS_PER_USD
 
 
-_USUAL_LABELS = ("served", "new", "below granularity")
-"""As of `labels.served_whole`."""
-
-
 class _Sum:
     """Tokens and money of one label and cause; the money is over those tokens whose price is known."""
 
@@ -183,6 +179,18 @@ class _Sum:
             self.above_cached = more.above_cached + (self.above_cached or 0)
 
 
+class _UsualSum:
+    """Calls that were served all they could be but for some tokens of steps that were not whole, at one price."""
+
+    __slots__ = ("calls", "prompt_tokens", "rounded_tokens", "served_tokens")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.calls = self.prompt_tokens = self.served_tokens = self.rounded_tokens = 0
+
+
 class _Growing:
     """A growing `Waterfall`."""
 
@@ -193,8 +201,7 @@ class _Growing:
         self.sums: defaultdict[tuple[str, str | None], _Sum] = defaultdict(_Sum)
         self.without_cause: dict[tuple[str, _TwoRates], int] = {}
         """Tokens by label and rates, which are priced when all are counted."""
-        self.usual: dict[_TwoRates, list[int]] = {}
-        """Those of usual calls by rates: tokens of each of `_USUAL_LABELS`."""
+        self.usual: dict[_TwoRates, _UsualSum] = {}
 
     def add(self, usage: Usage, paid: Iterable[Paid]) -> None:
         self.calls += 1
@@ -218,26 +225,16 @@ class _Growing:
             key = label, rates
             counted[key] = counted.get(key, 0) + tokens
 
-    def count_usual(self, prompt: int, cached: int, rounded: int, rates: _TwoRates) -> None:
-        """The same for a call that was served all it could be but for `rounded` tokens of a step."""
-        self.calls += 1
-        self.reporting_tokens += prompt
-        self.served_tokens += cached
-        tally = self.usual.get(rates)
-        if tally is None:
-            tally = self.usual[rates] = [0, 0, 0]
-        tally[0] += cached
-        tally[1] += prompt - cached - rounded
-        tally[2] += rounded
-
     def _priced(self) -> dict[tuple[str, str | None], _Sum]:
         """All that was counted, by label and cause."""
-        for rates, tally in self.usual.items():
-            for label, tokens in zip(_USUAL_LABELS, tally, strict=True):
-                if tokens:
-                    key = label, rates
-                    self.without_cause[key] = self.without_cause.get(key, 0) + tokens
-        self.usual.clear()
+        for rates, usual in self.usual.items():
+            for label, _, tokens in served_whole(usual.prompt_tokens, usual.served_tokens, usual.rounded_tokens):
+                key = label, rates
+                self.without_cause[key] = self.without_cause.get(key, 0) + tokens
+            self.calls += usual.calls
+            self.reporting_tokens += usual.prompt_tokens
+            self.served_tokens += usual.served_tokens
+            usual.clear()
         for (label, rates), tokens in self.without_cause.items():
             amount = tokens * (rates.cached if label == "served" else rates.fresh)
             self.sums[label, None].add(Paid(label, None, tokens, amount, amount - tokens * rates.cached))
@@ -245,11 +242,12 @@ class _Growing:
         return self.sums
 
     def merge(self, other: _Growing) -> None:
+        sums = other._priced()
         self.calls += other.calls
         self.unpriced_calls += other.unpriced_calls
         self.reporting_tokens += other.reporting_tokens
         self.served_tokens += other.served_tokens
-        for key, one in other._priced().items():
+        for key, one in sums.items():
             self.sums[key].add(one)
 
     def waterfall(self) -> Waterfall:
@@ -285,15 +283,50 @@ class _Session:
         self.calls: list[int] = []
         self.growing = _Growing()
 
+    def list(self, index: int) -> None:
+        if len(self.calls) < MOST_CALLS_LISTED:
+            self.calls.append(index)
+
+
+class UsualCalls:
+    """Those calls of a session that lost nothing and have no written tokens, the most usual ones by far."""
+
+    def __init__(self, session: _Session) -> None:
+        self._session = session
+        self._price: Price | None = None
+        self._sum: _UsualSum | None = None
+        """What is counted at that price, None where it is not one for cached and one for fresh tokens."""
+
+    def count(self, index: int, usage: Usage, rounded: int, price: Price | None) -> None:
+        """A call whose labels are those of `labels.served_whole`; prompt and cached tokens are known."""
+        prompt, cached, own = usage.prompt_tokens or 0, usage.cached_tokens or 0, self._session
+        if price is None or price.above or price is not self._price:
+            self._price, self._sum = price, self._sum_at(price, usage)
+        counted = self._sum
+        if counted is None:
+            own.growing.add(usage, price_labels(served_whole(prompt, cached, rounded), usage, price))
+        else:
+            counted.calls += 1
+            counted.prompt_tokens += prompt
+            counted.served_tokens += cached
+            counted.rounded_tokens += rounded
+        own.list(index)
+
+    def _sum_at(self, price: Price | None, usage: Usage) -> _UsualSum | None:
+        rates = _two_rates(usage, price)
+        if rates is None:
+            return None
+        sums = self._session.growing.usual
+        if rates not in sums:
+            sums[rates] = _UsualSum()
+        return sums[rates]
+
 
 class Waterfalls:
     """The waterfall of a log and of each of its sessions. Keeps sums, and the numbers of a session's first calls."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = {}
-        self._price: Price | None = None
-        """Of the usual call that was counted last, with its rates."""
-        self._rates: _TwoRates | None = None
 
     def add(
         self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str
@@ -302,7 +335,9 @@ class Waterfalls:
         if usage.prompt_tokens is None:
             return ()
         paid = price_labels(labels, usage, price)
-        self._session(session, index).growing.add(usage, paid)
+        own = self._session(session)
+        own.list(index)
+        own.growing.add(usage, paid)
         return paid
 
     def count(self, index: int, usage: Usage, labels: Iterable[Labelled], *, price: Price | None, session: str) -> None:
@@ -311,25 +346,18 @@ class Waterfalls:
         if rates is None:
             self.add(index, usage, labels, price=price, session=session)
         else:
-            self._session(session, index).growing.count(usage, labels, rates)
+            own = self._session(session)
+            own.list(index)
+            own.growing.count(usage, labels, rates)
 
-    def count_usual(self, index: int, usage: Usage, rounded: int, *, price: Price | None, session: str) -> None:
-        """The same for the labels of `labels.served_whole`, of a call without written tokens."""
-        prompt, cached = usage.prompt_tokens or 0, usage.cached_tokens or 0
-        if price is None or price.above or price is not self._price:
-            self._price, self._rates = price, _two_rates(usage, price)
-        if self._rates is None:
-            self.add(index, usage, served_whole(prompt, cached, rounded), price=price, session=session)
-        else:
-            self._session(session, index).growing.count_usual(prompt, cached, rounded, self._rates)
+    def usual(self, session: str) -> UsualCalls:
+        """To count calls of that session that lost nothing."""
+        return UsualCalls(self._session(session))
 
-    def _session(self, name: str, index: int) -> _Session:
-        """Where a call of that session is counted; lists it."""
+    def _session(self, name: str) -> _Session:
         own = self._sessions.get(name)
         if own is None:
             own = self._sessions[name] = _Session()
-        if len(own.calls) < MOST_CALLS_LISTED:
-            own.calls.append(index)
         return own
 
     def total(self) -> Waterfall:

@@ -10,13 +10,12 @@ import contextlib
 import tempfile
 from array import array
 from types import TracebackType
+from typing import BinaryIO, cast
 
 from hitrate.errors import HitrateError
 
 IN_MEMORY = 4 << 20
 """Bytes up to which no file is made."""
-
-_BUFFER = 1 << 18
 
 _LEAST_FRONT = 512
 """Bytes that two bodies have to share in front for that to be worth a note."""
@@ -29,51 +28,65 @@ _LONGEST_CHAIN = 64
 
 
 class BodyArchive:
-    """Bodies by index, in the order they were appended. Beyond `in_memory` bytes they lie in a temporary file without
-    a name, which is gone with the archive or the process.
+    """Bodies by index, in the order they were appended. Of what is kept of them, more than `in_memory` bytes lie in a
+    temporary file without a name, which is gone with the archive or the process. The newest bodies are kept at hand as
+    they are, up to `at_hand` bytes, and two at least where that is not 0.
 
     Memory grows by some thirty bytes a body. HitrateError where the temporary file cannot be written or read, as on a
     full disk. A context manager; also closes itself when it is dropped.
     """
 
-    def __init__(self, in_memory: int = IN_MEMORY) -> None:
-        # Closed by `close`: the archive outlives this function.
-        self._file = tempfile.SpooledTemporaryFile(max_size=in_memory, buffering=_BUFFER)  # noqa: SIM115
+    def __init__(self, in_memory: int = IN_MEMORY, at_hand: int = 0) -> None:
+        self._in_memory = in_memory
+        self._file: BinaryIO | None = None
+        self._in_file = 0
+        self._not_in_file = bytearray()
         self._ends = array("Q")
         self._end = 0
         self._fronts = array("Q")
         """Bytes in front that are not kept with a body, but with the one in `_like`."""
         self._like = array("Q")
         self._chains = bytearray()
-        self._at_end = True
+        self._half_at_hand = at_hand // 2
+        self._newest: dict[int, bytes] = {}
+        self._less_new: dict[int, bytes] = {}
+        self._newest_bytes = 0
 
-    def append(self, body: bytes, like: int | None = None, known: bytes | None = None, front: int | None = None) -> int:
-        """The index of the body. `like` is an earlier one that may begin as this one does, and `known` what it is,
-        where that is at hand; or `front` the bytes that both begin with."""
+    def append(self, body: bytes, like: int | None = None, front: int | None = None) -> int:
+        """The index of the body. `like` is an earlier one that may begin as this one does, and `front` the bytes that
+        both begin with, where that is known."""
+        if len(self._not_in_file) >= self._in_memory:
+            self._write()
+        index = len(self._ends)
         chain = 0
         if like is None or (chain := self._chains[like]) >= _LONGEST_CHAIN:
             front = 0
         elif front is None:
+            known = self._at_hand(like)
             front = 0 if known is None else shared_front(known, body)
-        try:
-            if not self._at_end:
-                self._file.seek(self._end)
-                self._at_end = True
-            self._file.write(body[front:] if front else body)
-        except OSError as error:
-            self._at_end = False
-            raise _unusable("written", error) from None
+        self._not_in_file += body[front:] if front else body
         self._end += len(body) - front
         self._ends.append(self._end)
         self._fronts.append(front)
         self._like.append(like if front and like is not None else 0)
         self._chains.append(chain + 1 if front else 0)
-        return len(self._ends) - 1
+        if self._half_at_hand:
+            if self._newest_bytes > self._half_at_hand:
+                self._less_new, self._newest, self._newest_bytes = self._newest, {}, 0
+            self._newest[index] = body
+            self._newest_bytes += len(body)
+        return index
+
+    def _at_hand(self, index: int) -> bytes | None:
+        found = self._newest.get(index)
+        return self._less_new.get(index) if found is None else found
 
     def __getitem__(self, index: int) -> bytes:
         """IndexError for an index that was not given out."""
         if not 0 <= index < len(self._ends):
             raise IndexError(f"no body {index} in an archive of {len(self._ends)}")
+        if (at_hand := self._at_hand(index)) is not None:
+            return at_hand
         pieces = [self._read(index, None)]
         front = self._fronts[index]
         while front:
@@ -86,20 +99,36 @@ class BodyArchive:
     def _read(self, index: int, length: int | None) -> bytes:
         """What is kept of a body, the first `length` bytes of it or all."""
         start = self._ends[index - 1] if index else 0
-        self._at_end = False
+        length = self._ends[index] - start if length is None else length
+        if self._file is None or start >= self._in_file:  # all of one append is written at once
+            return bytes(self._not_in_file[start - self._in_file : start - self._in_file + length])
         try:
             self._file.seek(start)
-            return self._file.read(self._ends[index] - start if length is None else length)
+            return self._file.read(length)
         except OSError as error:
             raise _unusable("read", error) from None
+
+    def _write(self) -> None:
+        try:
+            if self._file is None:
+                # Closed by `close`: the archive outlives this function.
+                self._file = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
+            self._file.seek(self._in_file)
+            self._file.write(self._not_in_file)
+            self._file.flush()
+        except OSError as error:
+            raise _unusable("written", error) from None
+        self._in_file = self._end
+        self._not_in_file.clear()
 
     def __len__(self) -> int:
         return len(self._ends)
 
     def close(self) -> None:
         """Free the file; the bodies are gone. May be called again."""
-        with contextlib.suppress(OSError):  # what a full disk did not take is not wanted any more
-            self._file.close()
+        if self._file is not None:
+            with contextlib.suppress(OSError):  # what a full disk did not take is not wanted any more
+                self._file.close()
 
     def __enter__(self) -> BodyArchive:
         return self

@@ -97,6 +97,8 @@ class Reporting:
         self._reports_any = False
         self._serves_any = False
         self._cold: dict[int, tuple[float, int]] = {}
+        self._told_twice = False
+        """Whether a usage told the cached tokens at two places."""
 
     def add(self, seen: Seen, raw_usage: Mapping[str, Any] | None, *, continues: bool) -> None:
         """`continues`: the call goes on with a conversation whose text is whole."""
@@ -109,7 +111,7 @@ class Reporting:
             self._serves_any = self._serves_any or not served_nothing(seen)
         if cached and usage.cached_source in _UNUSUAL.get(seen.dialect, ()):
             self._unusual.setdefault((seen.dialect, usage.cached_source), []).append(index)
-        if conflict := _conflict(usage, raw_usage):
+        if conflict := self._contradiction(usage, raw_usage):
             self._conflicts.append(index)
             self._conflict = self._conflict or conflict
         if REPEATED_TOTALS in usage.sources:
@@ -118,6 +120,17 @@ class Reporting:
             self._null.append(index)
         if seen.ttft_s is not None:
             self._add_time(seen, continues)
+
+    def add_usual(self, seen: Seen, raw_usage: Mapping[str, Any] | None) -> None:
+        """`add` for a call that goes on from an earlier one and differs from that in line, time and counts alone, which
+        are known and do not contradict each other."""
+        usage = seen.usage
+        unusual = usage.cached_source in _UNUSUAL.get(seen.dialect, ())
+        if unusual or self._told_twice or REPEATED_TOTALS in usage.sources:
+            self.add(seen, raw_usage, continues=True)
+        else:
+            self._reports_any = True
+            self._serves_any = self._serves_any or not served_nothing(seen)
 
     def _add_time(self, seen: Seen, continues: bool) -> None:
         """Holds a call's first token against that of its conversation's first call."""
@@ -134,6 +147,24 @@ class Reporting:
             self._warm_unreported.append(seen.index)
         elif served_nothing(seen):
             self._warm_at_zero.append(seen.index)
+
+    def _contradiction(self, usage: Usage, raw_usage: Mapping[str, Any] | None) -> str | None:
+        """The two figures that contradict each other, in words."""
+        cached, written = usage.cached_tokens or 0, usage.written_tokens or 0
+        if not 0 <= cached <= cached + written <= (usage.prompt_tokens or 0) and usage.accounting_fault:
+            beside = f" and {written:,} written" if written else ""
+            return f"{cached:,} cached{beside} of {usage.prompt_tokens or 0:,} prompt tokens"
+        if raw_usage is None:
+            return None
+        inner = raw_usage.get("usage")
+        if len(_HOLD_CACHED.intersection(inner if isinstance(inner, dict) else raw_usage)) < 2:
+            return None
+        self._told_twice = True
+        told = _told(inner if isinstance(inner, dict) else raw_usage)
+        for place, count in told[1:]:
+            if count != told[0][1]:
+                return f"{told[0][0]} says {told[0][1]:,}, {place} says {count:,}"
+        return None
 
     def findings(self, *, repeated: int = 0, answers: int = 0) -> tuple[Finding, ...]:
         """`repeated` lines of the log were copies, all of them together stand for `answers` calls."""
@@ -205,24 +236,6 @@ class Reporting:
 _SWITCHES = (
     "Turn reporting on: vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report; Ollama has no such option."
 )
-
-
-def _conflict(usage: Usage, raw_usage: Mapping[str, Any] | None) -> str | None:
-    """The two figures that contradict each other, in words."""
-    cached, written = usage.cached_tokens or 0, usage.written_tokens or 0
-    if not 0 <= cached <= cached + written <= (usage.prompt_tokens or 0) and usage.accounting_fault:
-        beside = f" and {written:,} written" if written else ""
-        return f"{cached:,} cached{beside} of {usage.prompt_tokens or 0:,} prompt tokens"
-    if raw_usage is None:
-        return None
-    inner = raw_usage.get("usage")
-    if len(_HOLD_CACHED.intersection(inner if isinstance(inner, dict) else raw_usage)) < 2:
-        return None
-    told = _told(inner if isinstance(inner, dict) else raw_usage)
-    for place, count in told[1:]:
-        if count != told[0][1]:
-            return f"{told[0][0]} says {told[0][1]:,}, {place} says {count:,}"
-    return None
 
 
 def _told(usage: Mapping[str, Any]) -> list[tuple[str, int]]:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from hitrate.core.prompt import Part
 from hitrate.explain.evidence import Pair, Seen
 from hitrate.explain.pairs.known_calls import KnownCalls, Tip
-from hitrate.explain.pairs.prompt_shape import longer
 
 
 def going_on(known: KnownCalls, seen: Seen, parts: Sequence[Part]) -> Pair | None:
@@ -22,36 +21,35 @@ def going_on(known: KnownCalls, seen: Seen, parts: Sequence[Part]) -> Pair | Non
     tip = _tip_in_front(known, seen, parts)
     if tip is None:
         return None
+    seen.conversation = tip.seen.conversation
+    tip.usual = None  # the settings of this call may be others
     return _carried_on(known, seen, tip, parts[len(tip.prompt.parts) :])
 
 
-def going_on_from(known: KnownCalls, before: Seen, seen: Seen, further: Sequence[Part]) -> Pair | None:
-    """The same for an answered call of whose prompt is known that it is that of an earlier answered call, of the same
-    session, with `further` parts behind it."""
-    tip = known.tip(before.conversation)
-    if tip is None or known.indexes[tip.call] != before.index:
-        return None
-    owner_of = known.last_with.owner_of
+def going_on_from(known: KnownCalls, tip: Tip, seen: Seen, further: Sequence[Part]) -> Pair | None:
+    """The same for an answered call, already said to be of the tip's conversation and session, of whose prompt is known
+    that it is that of the tip with `further` parts behind it."""
+    owner, owner_of = tip.owner, known.last_with.owner_of
     for part in further:
         if owner_of(part.digest) is not None:
             return None
-    prompt = tip.prompt
-    if len(prompt.digests) <= prompt.head or owner_of(prompt.digests[-1]) is not tip.owner:
+    if owner.held != owner.all and owner_of(tip.prompt.digests[-1]) is not owner:
         return None
-    return _carried_on(known, seen, tip, further) if known.tree.ends_open(tip.call) else None
+    return _carried_on(known, seen, tip, further) if owner.all else None
 
 
-def _carried_on(known: KnownCalls, seen: Seen, tip: Tip, further: Sequence[Part]) -> Pair:
-    against, shared = known.indexes[tip.call], known.characters[tip.call]
-    seen.conversation = conversation = known.record_going_on(seen, longer(tip.prompt, further), tip)
+def _carried_on(known: KnownCalls, seen: Seen, tip: Tip, further: Sequence[Part]) -> Pair | None:
+    against, shared, parts = tip.seen.index, known.characters[tip.call], len(tip.prompt.digests)
+    if not known.record_going_on(seen, tip, further):
+        return None
     return Pair(
         relation="append",
         against=against,
-        shared_parts=len(tip.prompt.digests),
+        shared_parts=parts,
         shared_characters=shared,
         best=against,
         best_characters=shared,
-        conversation=conversation,
+        conversation=seen.conversation,
     )
 
 
@@ -66,4 +64,4 @@ def _tip_in_front(known: KnownCalls, seen: Seen, parts: Sequence[Part]) -> Tip |
     if tip is None or tip.call != call or end <= tip.prompt.head or known.sessions[call] != seen.session:
         return None
     # To compare parts costs next to nothing where they are the very same objects, as those of a sketch that grew are.
-    return tip if parts[:end] == tip.prompt.parts and known.tree.ends_open(call) else None
+    return tip if parts[:end] == tip.prompt.parts else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,7 +14,7 @@ from hitrate.core.recent import Recent
 from hitrate.explain.evidence import Relation, Seen
 from hitrate.explain.pairs.newest_with import NewestWith, Owner
 from hitrate.explain.pairs.prefix_tree import PrefixTree, Walk
-from hitrate.explain.pairs.prompt_shape import Prompt
+from hitrate.explain.pairs.prompt_shape import Prompt, go_on_with
 
 _TIPS = 256
 """Conversations whose newest prompt is kept with the kinds and lengths of its parts."""
@@ -22,11 +24,19 @@ _SAME_END = 16
 """Calls that are looked through for one that ends at a place: more end with "Continue." than are worth a look."""
 
 
-class Tip(Struct, frozen=True, gc=False):
+_digest_of = attrgetter("digest")
+
+
+class Tip(Struct, gc=False):
+    """The newest answered call of a conversation; moves on with it."""
+
     call: int
+    seen: Seen
     prompt: Prompt
     owner: Owner
     """Of its messages."""
+    usual: Any = None
+    """What who judges the calls keeps of the conversation, for one that goes on from this call."""
 
 
 class KnownCalls:
@@ -95,10 +105,10 @@ class KnownCalls:
         tip = self.tip(self.conversations[call])
         return tip if tip is not None and tip.call == call else None
 
-    def parts_of_newest(self, seen: Seen) -> Sequence[Part] | None:
+    def tip_at(self, seen: Seen) -> Tip | None:
         """Of a call, where it is the newest answered one of its conversation."""
-        tip = self.tip(seen.conversation)
-        return tip.prompt.parts if tip is not None and self.indexes[tip.call] == seen.index else None
+        tip = self._prompts.get(seen.conversation)
+        return tip if tip is not None and tip.seen is seen else None
 
     def apart(self, call: int, session: str) -> bool:
         """Whether the log says that a call belongs to another session than `session`."""
@@ -131,17 +141,37 @@ class KnownCalls:
         self._note(seen, prompt, call, relation, against, conversation, characters, owner)
         return conversation
 
-    def record_going_on(self, seen: Seen, prompt: Prompt, tip: Tip) -> int:
-        """`record` for an answered call that has the newest prompt of a conversation in front, behind which nothing was
-        sent yet."""
-        conversation = self.conversations[tip.call]
-        further = prompt.digests[len(tip.prompt.digests) :]
-        call = self.tree.extend(tip.call, further)
-        owner = tip.owner
-        if not self.last_with.go_on(owner, call, further):
-            owner = self.last_with.note(prompt.digests[prompt.head :], call)
-        self._note(seen, prompt, call, "append", tip.call, conversation, sum(prompt.sizes), owner)
-        return conversation
+    def record_going_on(self, seen: Seen, tip: Tip, further: Sequence[Part]) -> bool:
+        """`record` for an answered call that has the newest prompt of a conversation in front and new parts behind it,
+        with which the tip moves on. False, with nothing changed, where something was sent behind that prompt, or an
+        answered call has sent it again."""
+        before, prompt = tip.call, tip.prompt
+        digests = list(map(_digest_of, further))
+        call = self.tree.extend(before, digests)
+        if call is None:
+            return False
+        head, conversation = prompt.head, seen.conversation
+        more = go_on_with(prompt, further, digests)
+        if not self.last_with.go_on(tip.owner, call, digests):
+            tip.owner = self.last_with.note(prompt.digests[head:], call)
+        tip.call = call
+        tip.seen = seen
+        self.indexes.append(seen.index)
+        self.answered.append(True)
+        self.against.append(before)
+        self.relations.append("append")
+        self.conversations.append(conversation)
+        self.characters.append(self.characters[before] + more)
+        self.message_characters.append(self.message_characters[before] + more)
+        self.heads.append(head)
+        self.sessions.append(seen.session)
+        self._note_end(digests[-1], call)
+        self._note_names(seen, call)
+        self.tips[conversation] = call
+        lately = self.lately
+        if lately[-1] != conversation:
+            self._move_to_front(conversation)
+        return True
 
     def _note(
         self,
@@ -165,21 +195,26 @@ class KnownCalls:
         self.heads.append(head)
         self.sessions.append(seen.session)
         if digests:
-            end = digests[-1]
-            self._same_end_before.append(self._ending.get(end, -1))
-            self._ending[end] = call
+            self._note_end(digests[-1], call)
         else:
             self._same_end_before.append(-1)
+        self._note_names(seen, call)
+        if seen.answered and relation != "summary":
+            self.tips[conversation] = call
+            self._prompts.put(conversation, Tip(call, seen, prompt, owner))
+            lately = self.lately
+            if not lately or lately[-1] != conversation:
+                self._move_to_front(conversation)
+
+    def _note_end(self, digest: bytes, call: int) -> None:
+        self._same_end_before.append(self._ending.get(digest, -1))
+        self._ending[digest] = call
+
+    def _note_names(self, seen: Seen, call: int) -> None:
         if seen.session:
             self._newest_in_session[seen.session] = call
         if seen.affinity:
             self._newest_with_affinity[seen.affinity] = call
-        if seen.answered and relation != "summary":
-            self.tips[conversation] = call
-            self._prompts.put(conversation, Tip(call, prompt, owner))
-            lately = self.lately
-            if not lately or lately[-1] != conversation:
-                self._move_to_front(conversation)
 
     def _move_to_front(self, conversation: int) -> None:
         if conversation in self.lately:

@@ -72,7 +72,7 @@ class Pairing:
 
     def __init__(self, texts_of: TextsOf | None = None) -> None:
         known = self._known = KnownCalls()
-        self.go_on, self.parts_of_newest = partial(going_on_from, known), known.parts_of_newest
+        self.tip_at, self.go_on = known.tip_at, partial(going_on_from, known)
         """For a call of which is known how it goes on."""
         self._heads = Heads()
         self._texts_of = texts_of

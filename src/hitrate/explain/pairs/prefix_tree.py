@@ -113,16 +113,19 @@ class PrefixTree:
         node = self._nodes[call]
         return node.children is None and node.latest == call and node.start + len(node.edge) == self._depths[call]
 
-    def extend(self, call: int, digests: list[bytes]) -> int:
-        """Add, as the next call, an answered one: the prompt of a call that `ends_open` with further parts behind it.
-        Returns its number."""
-        number = len(self._nodes)
-        node = self._nodes[call]
-        node.edge += digests
-        self._nodes.append(node)
-        self._depths.append(self._depths[call] + len(digests))
+    def extend(self, call: int, digests: list[bytes]) -> int | None:
+        """Add, as the next call, an answered one: the prompt of the call with further parts behind it. Returns its
+        number; None, with nothing changed, where that call does not end open."""
+        nodes, depths = self._nodes, self._depths
+        node, depth, number = nodes[call], depths[call], len(nodes)
+        edge = node.edge
+        if node.children is not None or node.latest != call or node.start + len(edge) != depth:
+            return None
+        edge += digests
+        nodes.append(node)
+        depths.append(depth + len(digests))
         passed: _Node | None = node
-        while passed is not None and passed.parent is not None:
+        while passed is not None:  # up to the root, of which no one asks for the latest
             passed.latest = number
             passed = passed.parent
         return number

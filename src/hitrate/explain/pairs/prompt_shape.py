@@ -17,7 +17,7 @@ _COMMON = 0.25
 REPLY_KINDS = frozenset({"assistant", "tool"})
 
 
-class Prompt(Struct, frozen=True, gc=False):
+class Prompt(Struct, gc=False):
     """`head` counts the leading parts that every conversation of an application has: tools, schemas, instructions."""
 
     parts: Sequence[Part]
@@ -51,10 +51,13 @@ def prompt_of(sketch: Sketch, rendered: bool = False) -> Prompt:
     return Prompt(parts, list(map(_digest_of, parts)), list(map(_characters_of, parts)), head, rendered)
 
 
-def longer(was: Prompt, further: Sequence[Part]) -> Prompt:
-    """A prompt that reaches beyond its head, with further parts behind it."""
-    digests, sizes = map(list, (map(_digest_of, further), map(_characters_of, further)))
-    return Prompt((*was.parts, *further), was.digests + digests, was.sizes + sizes, was.head, was.rendered)
+def go_on_with(prompt: Prompt, further: Sequence[Part], digests: list[bytes]) -> int:
+    """Put further parts, of these digests, behind a prompt that reaches beyond its head; the code points in them."""
+    sizes = list(map(_characters_of, further))
+    prompt.parts = (*prompt.parts, *further)
+    prompt.digests += digests
+    prompt.sizes += sizes
+    return sum(sizes)
 
 
 _digest_of, _characters_of = attrgetter("digest"), attrgetter("characters")
