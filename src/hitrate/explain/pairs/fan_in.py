@@ -24,15 +24,18 @@ def whole_in_front(known: KnownCalls, seen: Seen, prompt: Prompt, walk: Walk) ->
 def is_beside(known: KnownCalls, prompt: Prompt, front: int) -> bool:
     """Whether a prompt goes on from the newest call of a conversation with messages that were all sent before: two
     agents with other instructions go through one history side by side."""
-    return known.last_with(prompt.digests[-1]) is not None and known.tips[known.conversations[front]] == front
+    return known.last_with(prompt.digests[-1]) is not None and known.tips[known.calls[front].seen.conversation] == front
 
 
 def went_apart(known: KnownCalls, call: int, front: int) -> bool:
     """Whether a call is no later state of what the call `front` began: of another conversation, or of a branch."""
     while call > front:
-        if known.relations[call] == "branch" or known.conversations[call] != known.conversations[front]:
+        if (
+            known.calls[call].relation == "branch"
+            or known.calls[call].seen.conversation != known.calls[front].seen.conversation
+        ):
             return True
-        call = known.against[call]
+        call = known.calls[call].against
     return call != front
 
 
@@ -51,7 +54,7 @@ def whose_answer(known: KnownCalls, prompt: Prompt, walk: Walk, start: int) -> i
     if best is not None and place < best[1]:
         return best[0]
     failed = known.last_with(prompt.digests[place])
-    if failed is None or known.relations[failed] not in HEALTHY:
+    if failed is None or known.calls[failed].relation not in HEALTHY:
         return None
     return failed if common_front(known.tree.digests_of(failed), prompt.digests) > place else None
 
@@ -69,13 +72,13 @@ def joins(known: KnownCalls, seen: Seen, prompt: Prompt) -> bool:
         call = known.last_with(prompt.digests[place])
         if call is not None and call not in messages:
             apart = known.apart(call, seen.session)
-            messages[call] = [] if apart else known.tree.digests_of(call)[known.heads[call] :]
+            messages[call] = [] if apart else known.tree.digests_of(call)[known.calls[call].head :]
         own = [] if call is None else messages[call]
         behind = place + len(own)
         if call is None or not own or behind >= end or prompt.digests[place:behind] != own:
             place += 1
         elif prompt.parts[behind].kind in REPLY_KINDS:
-            found.add(known.conversations[call])
+            found.add(known.calls[call].seen.conversation)
             place = behind
         else:
             place += 1

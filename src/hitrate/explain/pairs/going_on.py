@@ -39,7 +39,7 @@ def going_on_from(known: KnownCalls, tip: Tip, seen: Seen, further: Sequence[Par
 
 
 def _carried_on(known: KnownCalls, seen: Seen, tip: Tip, further: Sequence[Part]) -> Pair | None:
-    against, shared, parts = tip.seen.index, known.characters[tip.call], len(tip.prompt.digests)
+    against, shared, parts = tip.seen.index, known.calls[tip.call].characters, len(tip.prompt.digests)
     if not known.record_going_on(seen, tip, further):
         return None
     return Pair(
@@ -60,8 +60,8 @@ def _tip_in_front(known: KnownCalls, seen: Seen, parts: Sequence[Part]) -> Tip |
         end -= 1
     if not 0 < end < len(parts) or call is None or not seen.answered:
         return None
-    tip = known.tip(known.conversations[call])
-    if tip is None or tip.call != call or end <= tip.prompt.head or known.sessions[call] != seen.session:
+    tip = known.tip(known.calls[call].seen.conversation)
+    if tip is None or tip.call != call or end <= tip.prompt.head or known.calls[call].seen.session != seen.session:
         return None
     # To compare parts costs next to nothing where they are the very same objects, as those of a sketch that grew are.
     return tip if parts[:end] == tip.prompt.parts else None

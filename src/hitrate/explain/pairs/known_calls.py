@@ -1,4 +1,4 @@
-"""What pairing remembers of every call: some sixty bytes each, and where each part was last seen."""
+"""What pairing remembers of every call, and where each part was last seen."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ _SAME_END = 16
 _digest_of = attrgetter("digest")
 
 
+class KnownCall(Struct, frozen=True, gc=False):
+    seen: Seen
+    against: int
+    relation: Relation
+    characters: int
+    message_characters: int
+    head: int
+    ends_as: int
+    """The newest earlier call with the same last part."""
+
+
 class Tip(Struct, gc=False):
     """The newest answered call of a conversation; moves on with it."""
 
@@ -40,19 +51,11 @@ class Tip(Struct, gc=False):
 
 
 class KnownCalls:
-    """Calls and conversations are numbered from 0 in the order they come; -1 stands for none in the arrays."""
+    """Calls and conversations are numbered from 0 in the order they come; -1 stands for none."""
 
     def __init__(self) -> None:
         self.tree = PrefixTree()
-        self.indexes = array("q")
-        self.answered = bytearray()
-        self.against = array("q")
-        self.relations: list[Relation] = []
-        self.conversations = array("q")
-        self.characters = array("q")
-        self.message_characters = array("q")
-        self.heads = array("I")
-        self.sessions: list[str] = []
+        self.calls: list[KnownCall] = []
         self.tips = array("q")
         """Per conversation, its newest answered call, of those that carry it on."""
         self.openings = array("I")
@@ -65,12 +68,11 @@ class KnownCalls:
         self.last_with = NewestWith()
         """The newest call with a message, None for a new one."""
         self._ending: dict[bytes, int] = {}
-        self._same_end_before = array("q")
         self._newest_in_session: dict[str, int] = {}
         self._newest_with_affinity: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self.indexes)
+        return len(self.calls)
 
     def ended_with(self, digest: bytes, depth: int, walk: Walk) -> Iterator[int]:
         """Calls whose whole prompt is the first `depth` parts of the walked one, the newest first; `digest` ends it."""
@@ -80,7 +82,7 @@ class KnownCalls:
                 return
             if self.tree.depth_of(call) == depth and self.tree.is_front(call, walk):
                 yield call
-            call = self._same_end_before[call]
+            call = self.calls[call].ends_as
 
     def newest_of(self, seen: Seen) -> list[int]:
         """The newest call of the same session, and of the same affinity key, where the log names them."""
@@ -92,9 +94,10 @@ class KnownCalls:
 
     def answered_for(self, call: int) -> int | None:
         """The call itself, or, where it was not answered, the answered one of its conversation that it continues."""
-        if self.answered[call]:
+        if self.calls[call].seen.answered:
             return call
-        return self.against[call] if self.against[call] >= 0 and self.relations[call] != "opening" else None
+        known = self.calls[call]
+        return known.against if known.against >= 0 and known.relation != "opening" else None
 
     def tip(self, conversation: int) -> Tip | None:
         """The newest answered call of a conversation; None where there is none or it was forgotten."""
@@ -102,7 +105,7 @@ class KnownCalls:
 
     def as_tip(self, call: int) -> Tip | None:
         """That call, where it is the newest answered one of its conversation."""
-        tip = self.tip(self.conversations[call])
+        tip = self.tip(self.calls[call].seen.conversation)
         return tip if tip is not None and tip.call == call else None
 
     def tip_at(self, seen: Seen) -> Tip | None:
@@ -112,13 +115,13 @@ class KnownCalls:
 
     def apart(self, call: int, session: str) -> bool:
         """Whether the log says that a call belongs to another session than `session`."""
-        return session != "" and self.sessions[call] != "" and self.sessions[call] != session
+        return session != "" and self.calls[call].seen.session not in ("", session)
 
     def note_common(self, prompt: Prompt, conversation: int | None) -> None:
         """Messages of a prompt that were last seen in another conversation than its own are common ones."""
         for digest in prompt.digests[prompt.head :]:
             call = self.last_with(digest)
-            if call is not None and self.conversations[call] != conversation:
+            if call is not None and self.calls[call].seen.conversation != conversation:
                 self.common.add(digest)
 
     def record(
@@ -130,22 +133,31 @@ class KnownCalls:
         against: int | None,
         conversation: int | None,
         characters: int,
-    ) -> int:
-        """Remember a call and return the number of its conversation, a new one where `conversation` is None."""
+    ) -> None:
+        """Remember a call and tell it the number of its conversation, a new one where `conversation` is None."""
         if conversation is None:
             conversation = len(self.tips)
             self.tips.append(-1)
             self.openings.append(len(prompt.digests))
+        seen.conversation = conversation
         call = self.tree.insert(walk, seen.answered)
         owner = self.last_with.note(prompt.digests[prompt.head :], call)
-        self._note(seen, prompt, call, relation, against, conversation, characters, owner)
-        return conversation
+        digests, head = prompt.digests, prompt.head
+        of_messages = characters - sum(prompt.sizes[:head])
+        ends_as = self._ends_as(digests[-1], call) if digests else -1
+        against = -1 if against is None else against
+        self.calls.append(KnownCall(seen, against, relation, characters, of_messages, head, ends_as))
+        self._note_names(seen, call)
+        if seen.answered and relation != "summary":
+            self._prompts.put(conversation, Tip(call, seen, prompt, owner))
+            self._note_tip(conversation, call)
 
     def record_going_on(self, seen: Seen, tip: Tip, further: Sequence[Part]) -> bool:
         """`record` for an answered call that has the newest prompt of a conversation in front and new parts behind it,
         with which the tip moves on. False, with nothing changed, where something was sent behind that prompt, or an
         answered call has sent it again."""
         before, prompt = tip.call, tip.prompt
+        known = self.calls[before]
         digests = list(map(_digest_of, further))
         call = self.tree.extend(before, digests)
         if call is None:
@@ -156,59 +168,19 @@ class KnownCalls:
             tip.owner = self.last_with.note(prompt.digests[head:], call)
         tip.call = call
         tip.seen = seen
-        self.indexes.append(seen.index)
-        self.answered.append(True)
-        self.against.append(before)
-        self.relations.append("append")
-        self.conversations.append(conversation)
-        self.characters.append(self.characters[before] + more)
-        self.message_characters.append(self.message_characters[before] + more)
-        self.heads.append(head)
-        self.sessions.append(seen.session)
-        self._note_end(digests[-1], call)
-        self._note_names(seen, call)
-        self.tips[conversation] = call
-        lately = self.lately
-        if lately[-1] != conversation:
-            self._move_to_front(conversation)
+        characters, of_messages = known.characters + more, known.message_characters + more
+        ends_as = self._ends_as(digests[-1], call)
+        self.calls.append(KnownCall(seen, before, "append", characters, of_messages, head, ends_as))
+        if seen.session or seen.affinity:
+            self._note_names(seen, call)
+        self._note_tip(conversation, call)
         return True
 
-    def _note(
-        self,
-        seen: Seen,
-        prompt: Prompt,
-        call: int,
-        relation: Relation,
-        against: int | None,
-        conversation: int,
-        characters: int,
-        owner: Owner,
-    ) -> None:
-        digests, head = prompt.digests, prompt.head
-        self.indexes.append(seen.index)
-        self.answered.append(seen.answered)
-        self.against.append(-1 if against is None else against)
-        self.relations.append(relation)
-        self.conversations.append(conversation)
-        self.characters.append(characters)
-        self.message_characters.append(characters - sum(prompt.sizes[:head]))
-        self.heads.append(head)
-        self.sessions.append(seen.session)
-        if digests:
-            self._note_end(digests[-1], call)
-        else:
-            self._same_end_before.append(-1)
-        self._note_names(seen, call)
-        if seen.answered and relation != "summary":
-            self.tips[conversation] = call
-            self._prompts.put(conversation, Tip(call, seen, prompt, owner))
-            lately = self.lately
-            if not lately or lately[-1] != conversation:
-                self._move_to_front(conversation)
-
-    def _note_end(self, digest: bytes, call: int) -> None:
-        self._same_end_before.append(self._ending.get(digest, -1))
+    def _ends_as(self, digest: bytes, call: int) -> int:
+        """The newest call before that ends with this part, as `call` does now."""
+        before = self._ending.get(digest, -1)
         self._ending[digest] = call
+        return before
 
     def _note_names(self, seen: Seen, call: int) -> None:
         if seen.session:
@@ -216,27 +188,31 @@ class KnownCalls:
         if seen.affinity:
             self._newest_with_affinity[seen.affinity] = call
 
-    def _move_to_front(self, conversation: int) -> None:
-        if conversation in self.lately:
-            self.lately.remove(conversation)
-        self.lately.append(conversation)
-        del self.lately[:-_LATELY]
+    def _note_tip(self, conversation: int, call: int) -> None:
+        self.tips[conversation] = call
+        lately = self.lately
+        if not lately or lately[-1] != conversation:
+            if conversation in lately:
+                lately.remove(conversation)
+            lately.append(conversation)
+            del lately[:-_LATELY]
 
     def check_integrity(self) -> None:
         """Raise AssertionError, with what is wrong, unless what is kept of the calls agrees."""
         self.tree.check_integrity()
         total = len(self)
-        columns = (self.answered, self.against, self.relations, self.conversations, self.characters, self.heads)
-        assert len(self.tree) == total and all(len(column) == total for column in columns), "columns differ in length"
-        for call in range(total):
-            against, end = self.against[call], self._same_end_before[call]
+        assert len(self.tree) == total, "the tree has more calls, or fewer"
+        for call, known in enumerate(self.calls):
+            against, end = known.against, known.ends_as
             assert -1 <= against < call, f"call {call} is compared with call {against}, which is not before it"
-            assert against < 0 or self.answered[against], f"call {call} is compared with call {against}, not answered"
-            assert (against < 0) == (self.relations[call] in ("first", "side")), f"call {call} has no call beside it"
+            is_whole = against < 0 or self.calls[against].seen.answered
+            assert is_whole, f"call {call} is compared with call {against}, not answered"
+            assert (against < 0) == (known.relation in ("first", "side")), f"call {call} has no call beside it"
             assert -1 <= end < call, f"call {call} ends as call {end}, which is not before it"
-            assert 0 <= self.conversations[call] < len(self.tips), f"call {call} is in no conversation"
+            assert 0 <= known.seen.conversation < len(self.tips), f"call {call} is in no conversation"
         for conversation, tip in enumerate(self.tips):
-            assert tip < 0 or self.conversations[tip] == conversation, f"call {tip} is no tip of {conversation}"
+            is_own = tip < 0 or self.calls[tip].seen.conversation == conversation
+            assert is_own, f"call {tip} is no tip of {conversation}"
             kept = self.tip(conversation)
             assert kept is None or kept.prompt.digests == self.tree.digests_of(tip), f"another prompt at call {tip}"
         self.last_with.check_integrity()

@@ -93,22 +93,22 @@ class Pairing:
         relation, against = found.relation, found.against
         if found.grown and against is not None:  # it goes on inside the next part, which no other call was shown to do
             best = against, found.shared
-        seen.conversation = known.record(seen, prompt, walk, relation, against, found.conversation, sum(prompt.sizes))
+        known.record(seen, prompt, walk, relation, against, found.conversation, sum(prompt.sizes))
         if found.conversation is None:
             self._heads.add(prompt, seen.conversation)
         return Pair(
             relation=relation,
-            against=None if against is None else known.indexes[against],
+            against=None if against is None else known.calls[against].seen.index,
             shared_parts=found.shared,
             shared_characters=shared,
             kept_characters=found.kept.characters,
             shift=found.kept.shift,
-            best=None if best is None else known.indexes[best[0]],
+            best=None if best is None else known.calls[best[0]].seen.index,
             best_characters=0 if best is None else shared if best[1] == found.shared else sum(prompt.sizes[: best[1]]),
             conversation=seen.conversation,
-            near=None if found.near is None else known.indexes[found.near],
-            retry_of=None if found.retry_of is None else known.indexes[found.retry_of],
-            denied=None if found.denied is None else known.indexes[found.denied],
+            near=None if found.near is None else known.calls[found.near].seen.index,
+            retry_of=None if found.retry_of is None else known.calls[found.retry_of].seen.index,
+            denied=None if found.denied is None else known.calls[found.denied].seen.index,
         )
 
     def check_integrity(self) -> None:
@@ -119,7 +119,7 @@ class Pairing:
         if (against := found.against) is not None and (
             found.grown or found.shared == self._known.tree.depth_of(against)
         ):
-            return self._known.characters[against]
+            return self._known.calls[against].characters
         return sum(prompt.sizes[: found.shared])
 
     def _front(self, prompt: Prompt, walk: Walk, session: str) -> int | None:
@@ -165,7 +165,7 @@ class Pairing:
             return _Found(relation, against, conversation, depth, retry_of=retry_of, denied=denied)
         was = known.tree.digests_of(against)
         shared = common_front(was, prompt.digests)
-        relation = known.relations[front]
+        relation = known.calls[front].relation
         if relation in HEALTHY:
             return _Found("repeat" if same else relation, against, conversation, shared, retry_of=retry_of)
         kept = kept_text(prompt, was, shared, known.common)
@@ -174,7 +174,7 @@ class Pairing:
     def _resent(self, seen: Seen, prompt: Prompt, front: int) -> _Found | None:
         """The prompt as the newest of the conversation of the call `front`, with all its messages changed behind it."""
         known = self._known
-        conversation = known.conversations[front]
+        conversation = known.calls[front].seen.conversation
         tip = known.tip(conversation)
         if tip is None or tip.call == front or known.apart(tip.call, seen.session):
             return None
@@ -190,8 +190,8 @@ class Pairing:
         """The newest call of the conversation, where it came right behind `front` with something else in front of the
         messages, and this prompt goes on without that."""
         known = self._known
-        tip = known.tip(known.conversations[front])
-        if tip is None or known.relations[tip.call] != "rewrite" or known.against[tip.call] != front:
+        tip = known.tip(known.calls[front].seen.conversation)
+        if tip is None or known.calls[tip.call].relation != "rewrite" or known.calls[tip.call].against != front:
             return None
         apart = common_front(tip.prompt.digests, prompt.digests) < max(tip.prompt.head, prompt.head)
         return tip.call if apart else None
@@ -204,9 +204,9 @@ class Pairing:
         """
         known = self._known
         depth = known.tree.depth_of(front)
-        conversation = known.conversations[front]
+        conversation = known.calls[front].seen.conversation
         gone_on = known.tips[conversation] not in (front, -1)
-        if known.answered[front] and gone_on and depth < len(prompt.digests):
+        if known.calls[front].seen.answered and gone_on and depth < len(prompt.digests):
             return None
         if known.apart(front, seen.session):
             resumed = any(part.kind == "assistant" for part in prompt.parts[prompt.head : depth])
@@ -240,9 +240,9 @@ class Pairing:
         best: tuple[float, int, bool, int] | None = None
         for call in {*calls, *known.newest_of(seen), *self._like_headed(prompt)}:
             was = known.tree.digests_of(call)
-            in_common = self._in_common(prompt, was[known.heads[call] :])
-            least = _SAME_SESSION if known.sessions[call] == seen.session != "" else _SAME_CONVERSATION
-            shorter = min(prompt.message_characters, known.message_characters[call])
+            in_common = self._in_common(prompt, was[known.calls[call].head :])
+            least = _SAME_SESSION if known.calls[call].seen.session == seen.session != "" else _SAME_CONVERSATION
+            shorter = min(prompt.message_characters, known.calls[call].message_characters)
             if in_common <= 0 or in_common < min(least * shorter, _MUCH):
                 continue
             if prompt.is_in_pieces and in_common < shorter * (least if was[:1] == prompt.digests[:1] else _MOSTLY):
@@ -264,9 +264,9 @@ class Pairing:
         """Whether more than a question that anybody may ask speaks for one conversation: the log's own name for it, a
         head that is the same in part or in shape, an answer that both have, or the prompt going on from the call."""
         known = self._known
-        if known.sessions[call] == seen.session != "" or not (prompt.head or known.heads[call]):
+        if known.calls[call].seen.session == seen.session != "" or not (prompt.head or known.calls[call].head):
             return True
-        head = was[: known.heads[call]]
+        head = was[: known.calls[call].head]
         if not set(head).isdisjoint(prompt.digests[: prompt.head]):
             return True
         messages = was[len(head) :]
@@ -298,14 +298,14 @@ class Pairing:
         if known.tree.is_front(in_common, walk):
             return self._carried_on(seen, prompt, walk, in_common)
         if call is None:
-            return self._start(seen, prompt, walk)._replace(conversation=known.conversations[in_common])
+            return self._start(seen, prompt, walk)._replace(conversation=known.calls[in_common].seen.conversation)
         was = known.tree.digests_of(call)
         shared = common_front(was, prompt.digests)
         if shared == len(was):
             return self._carried_on(seen, prompt, walk, call)
         if front is not None and shared < known.tree.depth_of(front) and went_apart(known, call, front):
             return self._carried_on(seen, prompt, walk, front)  # it goes on there, and takes this one in
-        conversation: int | None = known.conversations[call]
+        conversation: int | None = known.calls[call].seen.conversation
         if known.apart(call, seen.session) and not prompt.has_replies(prompt.head):
             conversation = None
         if shared == len(prompt.digests):
@@ -315,10 +315,10 @@ class Pairing:
         if tip is not None and has_grown(prompt, tip.prompt, shared, texts):
             return _Found("append", call, conversation, shared, grown=True)
         kept = kept_text(prompt, was, shared, known.common)
-        head = known.heads[call]
+        head = known.calls[call].head
         same_head = shared >= max(prompt.head, head)
         fronts = known.ended_with(prompt.digests[shared - 1], shared, walk) if same_head and shared > head else iter(())
-        behind = known.message_characters[call] - sum(prompt.sizes[prompt.head : shared])
+        behind = known.calls[call].message_characters - sum(prompt.sizes[prompt.head : shared])
         one_changed = (
             shared + 1 < len(was) < len(prompt.digests) and was[shared + 1 :] == prompt.digests[shared + 1 : len(was)]
         )
@@ -333,7 +333,7 @@ class Pairing:
         if not same_head:
             return None
         giver = whose_answer(known, prompt, walk, shared)
-        if giver is not None and known.answered[giver]:
+        if giver is not None and known.calls[giver].seen.answered:
             return self._related(seen, prompt, walk, giver, front)
         if tip is not None and giver is None and is_replayed(prompt, tip.prompt, shared, texts):
             return _Found("rewrite", call, conversation, shared, kept)
@@ -342,12 +342,15 @@ class Pairing:
             return self._carried_on(seen, prompt, walk, asked)
         if shared <= head:
             return None
-        if known.sessions[call] == seen.session != "" or shared >= known.openings[known.conversations[call]]:
+        if (
+            known.calls[call].seen.session == seen.session != ""
+            or shared >= known.openings[known.calls[call].seen.conversation]
+        ):
             return _Found("branch", call, conversation, shared)
         return self._start(seen, prompt, walk)  # both begin with the same examples, or the same question
 
     def _texts(self, seen: Seen, call: int) -> Texts | None:
-        return None if self._texts_of is None else Texts(self._texts_of, seen.index, self._known.indexes[call])
+        return None if self._texts_of is None else Texts(self._texts_of, seen.index, self._known.calls[call].seen.index)
 
     def _summary(self, seen: Seen, prompt: Prompt) -> _Found | None:
         """A request that carries a conversation in one message; it belongs to it and does not carry it on."""
@@ -355,7 +358,7 @@ class Pairing:
         if not may_carry(prompt):
             return None
         own = known.newest_of(seen)
-        lately = [known.conversations[call] for call in own] + known.lately[::-1]
+        lately = [known.calls[call].seen.conversation for call in own] + known.lately[::-1]
         for conversation in dict.fromkeys(lately):
             tip = known.tip(conversation)
             if tip is None or known.apart(tip.call, seen.session):
@@ -369,17 +372,17 @@ class Pairing:
     def _replay(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found | None:
         """A conversation none of whose messages came back as they were sent: it has one message or few, and goes on."""
         known = self._known
-        newest = [known.conversations[call] for call in known.newest_of(seen)]
+        newest = [known.calls[call].seen.conversation for call in known.newest_of(seen)]
         compacted = any(happening.kind == "compaction" for happening in seen.happenings)
         if not (compacted or prompt.has_replies(prompt.head)):
             return None
-        near = [known.conversations[call] for call in self._like_headed(prompt)]
+        near = [known.calls[call].seen.conversation for call in self._like_headed(prompt)]
         for conversation in dict.fromkeys((*newest, *self._heads.same(prompt), *near)):
             tip = known.tip(conversation)
             if tip is None or known.apart(tip.call, seen.session) or not heads_alike(prompt, tip.prompt):
                 continue
             shared = common_front(tip.prompt.digests, prompt.digests)
-            replaced = compacted and known.sessions[tip.call] == seen.session != "" and shared >= prompt.head
+            replaced = compacted and known.calls[tip.call].seen.session == seen.session != "" and shared >= prompt.head
             own = whose_answer(known, prompt, walk, shared) is None
             if replaced or (own and is_replayed(prompt, tip.prompt, shared, self._texts(seen, tip.call))):
                 return _Found("rewrite", tip.call, conversation, shared)
@@ -393,7 +396,7 @@ class Pairing:
         if best is not None:
             return _Found("opening", best[0], None, best[1], near=near)
         beside = known.newest_of(seen)[:1] or ([len(known) - 1] if len(known) else [])
-        small = any(sum(prompt.sizes) <= _BESIDE * known.characters[call] for call in beside)
+        small = any(sum(prompt.sizes) <= _BESIDE * known.calls[call].characters for call in beside)
         plain = all(part.kind not in ("tools", "schema") for part in prompt.parts)
         if small and plain and len(prompt.digests) - prompt.head <= _BESIDE_MESSAGES:
             return _Found("side", near=near)
