@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 
 from msgspec.structs import replace
 
 from hitrate.core.findings import Finding
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.evidence import Divergence, Recognised
 
 MOST_CALLS_LISTED = 100
 
-_POSITION = re.compile(r"/\d+(?=/|$)")
+_POSITION = lazy_pattern(r"/\d+(?=/|$)")
 
 
 class _Growing:

@@ -7,18 +7,19 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.evidence import Facts
 
 _ENGINE_RULES = ("llama.cpp", "slots", "sglang", "vllm")
 """How the names of rule sets of engines begin that people run themselves."""
 
-_SLOT_ENGINES = re.compile(r"llama|ollama|lm.?studio|koboldcpp|jan\b", re.IGNORECASE)
+_SLOT_ENGINES = lazy_pattern(r"llama|ollama|lm.?studio|koboldcpp|jan\b", re.IGNORECASE)
 
 _SLOTS = ("--parallel", "-np", "--n-parallel", "OLLAMA_NUM_PARALLEL")
 _HOST_CACHE = ("--cache-ram", "-cram", "LLAMA_ARG_CACHE_RAM")
 _CONTEXT = ("--ctx-size", "-c", "--max-total-tokens", "--num-gpu-blocks-override")
 
-_POOL_SIZE = re.compile(r"(?:KV cache size|max_total_num_tokens)\s*[:=]\s*([\d,]+)", re.IGNORECASE)
+_POOL_SIZE = lazy_pattern(r"(?:KV cache size|max_total_num_tokens)\s*[:=]\s*([\d,]+)", re.IGNORECASE)
 """vLLM: "GPU KV cache size: 43,520 tokens"; SGLang: "max_total_num_tokens=43520"."""
 
 

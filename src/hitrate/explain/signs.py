@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.evidence import Evidence, Facts, Mark, Relation, Seen
 from hitrate.explain.reachable import longest_found, shared_characters
 from hitrate.explain.turns.states import HEAD_SHARE
@@ -31,7 +32,7 @@ USUAL_LIFETIME_S = 300.0
 """Where no lifetime is published, an entry that idled longer may be gone: "5 to 10 minutes of inactivity"
 (https://platform.openai.com/docs/guides/prompt-caching)."""
 
-_LIFETIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)?\s*", re.IGNORECASE)
+_LIFETIME = lazy_pattern(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)?\s*", re.IGNORECASE)
 _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from hitrate.core.lazy_pattern import lazy_pattern
+
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Controls (ANSI codes start with one), formats (bidirectional overrides, zero width, byte-order mark), lone
 surrogates, private use, line and paragraph separators."""
@@ -18,15 +20,15 @@ _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u18
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
-_MISLEADING_BACKSLASH = re.compile(r"\\(?=[nrtxuU\\]|[^!-~])")
+_MISLEADING_BACKSLASH = lazy_pattern(r"\\(?=[nrtxuU\\]|[^!-~])")
 """In front of a letter of an escape, or of a character that may be shown as one."""
 
-_WORD = re.compile(r"[^\W\d_]+")
-_LATIN = re.compile("[A-Za-z]")
-_LOOK_ALIKE = re.compile("[\u0370-\u03ff\u0400-\u052f\u13a0-\u13ff]")
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_LATIN = lazy_pattern("[A-Za-z]")
+_LOOK_ALIKE = lazy_pattern("[\u0370-\u03ff\u0400-\u052f\u13a0-\u13ff]")
 """Greek, Cyrillic and Cherokee: the scripts with letters that cannot be told from Latin ones."""
 
-_TRAILING_SPACES = re.compile(r" +(?=\n|\r|\Z)")
+_TRAILING_SPACES = lazy_pattern(r" +(?=\n|\r|\Z)")
 
 
 def visible(text: str, *, forms: bool = False, at_end: bool = True) -> str:

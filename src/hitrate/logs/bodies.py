@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from hitrate.core.lazy_pattern import lazy_pattern
+
 SHORTEST_PART = 64
 """Bytes below which a top-level value is not worth a part of its own; elements of arrays always are parts."""
 
@@ -17,7 +19,7 @@ BLOCK_BYTES = 4 << 10
 SHORTEST_TEXT = 256
 """Bytes of a string in what a model said, from which it is worth a piece of its own."""
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = lazy_pattern(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 Value = list[bytes]
 """A value to be stored once: its bytes, in blocks where it is long."""

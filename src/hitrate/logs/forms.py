@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from hitrate.core import usage_plans
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.model import Reading, Usage
 from hitrate.core.usage_plans import Plan, are_counts
 
@@ -23,7 +24,7 @@ _MOST_LEARNT = 64
 _LONGEST = 4096
 """Bytes around a body beyond which no pattern is made of them."""
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\],]|[^\s{}\[\],"]+', re.DOTALL)
+_TOKEN = lazy_pattern(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\],]|[^\s{}\[\],"]+', re.DOTALL)
 
 _COUNT = rb"(0|[1-9][0-9]{0,14})"
 _NUMBER = rb"-?(?:0|[1-9][0-9]{0,18})(?:\.[0-9]{1,20})?"

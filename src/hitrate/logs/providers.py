@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlsplit
+
+from hitrate.core.lazy_pattern import lazy_pattern
 
 _CALLED = {
     "aws": "bedrock",
@@ -63,21 +64,21 @@ _HOSTS = (
 )
 """Hosts, or what they end with. A test holds them against the presets."""
 
-_BEDROCK = re.compile(r"^bedrock-runtime[.-].*amazonaws\.com$")
+_BEDROCK = lazy_pattern(r"^bedrock-runtime[.-].*amazonaws\.com$")
 
 _WIRES = (
-    (re.compile(r"/chat/completions$"), "openai-chat"),
-    (re.compile(r"/responses$"), "openai-responses"),
-    (re.compile(r"/messages$"), "anthropic-messages"),
-    (re.compile(r":(stream)?[gG]enerateContent$"), "gemini-generate"),
-    (re.compile(r":(stream)?[rR]awPredict$"), "anthropic-messages"),
-    (re.compile(r"/converse(-stream)?$"), "bedrock-converse"),
-    (re.compile(r"/invoke(-with-response-stream)?$"), "anthropic-messages"),
-    (re.compile(r"/completions?$"), "llamacpp-completion"),
+    (lazy_pattern(r"/chat/completions$"), "openai-chat"),
+    (lazy_pattern(r"/responses$"), "openai-responses"),
+    (lazy_pattern(r"/messages$"), "anthropic-messages"),
+    (lazy_pattern(r":(stream)?[gG]enerateContent$"), "gemini-generate"),
+    (lazy_pattern(r":(stream)?[rR]awPredict$"), "anthropic-messages"),
+    (lazy_pattern(r"/converse(-stream)?$"), "bedrock-converse"),
+    (lazy_pattern(r"/invoke(-with-response-stream)?$"), "anthropic-messages"),
+    (lazy_pattern(r"/completions?$"), "llamacpp-completion"),
 )
 """By the end of a path; the first that fits. Rendered prompts have one wire, whoever serves them."""
 
-_MODEL_IN_PATH = re.compile(r"/models?/([^/:]+(?::\d+)?)(?=[:/][^/]*$)")
+_MODEL_IN_PATH = lazy_pattern(r"/models?/([^/:]+(?::\d+)?)(?=[:/][^/]*$)")
 
 
 def target_of_provider(name: str | None, model: str | None = None) -> str:

@@ -10,13 +10,15 @@ import json
 import re
 from typing import Any
 
-_TOKEN = re.compile(
+from hitrate.core.lazy_pattern import lazy_pattern
+
+_TOKEN = lazy_pattern(
     r"""(?P<string>'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)""",
     re.DOTALL,
 )
 
 
-_NUMBERS = re.compile(r"\[(?:[1-9]\d{0,17}|0)(?:, (?:[1-9]\d{0,17}|0))*\]")
+_NUMBERS = lazy_pattern(r"\[(?:[1-9]\d{0,17}|0)(?:, (?:[1-9]\d{0,17}|0))*\]")
 """A list of token ids, which is long and read faster as JSON."""
 
 

@@ -19,6 +19,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 import msgspec
 
 from hitrate.core.headers import REQUEST_HEADERS
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.secret_headers import SECRET_HEADERS
 
 MASK = b"***"
@@ -32,11 +33,11 @@ SHORTEST_MEMBER_BYTES = 16
 _PLACEHOLDERS = frozenset(
     {b"lm-studio", b"not-needed", b"no-key-required", b"sk-no-key-required", b"not-required", b"placeholder"}
 )
-_SECRET_NAME = re.compile(rb"auth|key|token|secret|passw|cookie|credential|signature", re.I)
-_SECRET_PARAMETER = re.compile(
+_SECRET_NAME = lazy_pattern(rb"auth|key|token|secret|passw|cookie|credential|signature", re.I)
+_SECRET_PARAMETER = lazy_pattern(
     rb"(?i)([?&;](?:[^=&#;]*(?:key|token|secret|passw|signature|credential)[^=&#;]*|sig|auth|code)=)([^&#;]*)"
 )
-_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9-]* +")
+_SCHEME = lazy_pattern(rb"[A-Za-z][A-Za-z0-9-]* +")
 _KEPT_NAMES = frozenset(name.encode() for name in REQUEST_HEADERS - SECRET_HEADERS)
 _SECRET_NAMES = frozenset(name.encode() for name in SECRET_HEADERS)
 _LONGEST_NAME = 64
@@ -125,18 +126,18 @@ _ADDRESSES = (b'server_url"', b'api_base"', b'base_url"')
 
 _ENDINGS = tuple(ending[:-1] for ending in (*_MEMBERS, *_WHOLE_NAMES, _HEADERS, *_ADDRESSES))
 _LONGEST_ENDING = max(map(len, _ENDINGS))
-_END_OF_NAME = re.compile(rb'"\s*:\s*["{]')
+_END_OF_NAME = lazy_pattern(rb'"\s*:\s*["{]')
 """Of a member that is a string or an object."""
 
 _NAME_PARTS = b"_.-"
-_STRING = re.compile(rb'\s*:\s*"((?:[^"\\]|\\.)*)(?:"|\Z)', re.DOTALL)
+_STRING = lazy_pattern(rb'\s*:\s*"((?:[^"\\]|\\.)*)(?:"|\Z)', re.DOTALL)
 """A string of JSON behind its name; it may be cut off."""
-_INSIDE = re.compile(rb'(?:[^"\\]|\\.)*', re.DOTALL)
-_OBJECT = re.compile(rb"\s*:\s*\{([^{}]*)")
-_HEADER = re.compile(rb'"([^"\\]*)"\s*:\s*"((?:[^"\\]|\\.)*)(?:"|\Z)', re.DOTALL)
+_INSIDE = lazy_pattern(rb'(?:[^"\\]|\\.)*', re.DOTALL)
+_OBJECT = lazy_pattern(rb"\s*:\s*\{([^{}]*)")
+_HEADER = lazy_pattern(rb'"([^"\\]*)"\s*:\s*"((?:[^"\\]|\\.)*)(?:"|\Z)', re.DOTALL)
 _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 """RFC 3986, 2.3: spelled in one way."""
-_IN_ADDRESS = re.compile(
+_IN_ADDRESS = lazy_pattern(
     rb"(?i)//([^/@?#]+)@|[?&;](?:[^=&#;]*(?:key|token|secret|passw|signature|credential)[^=&#;]*|sig|auth|code)=([^&#;]*)"
 )
 

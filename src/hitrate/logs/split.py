@@ -11,7 +11,6 @@ A cut is proven by the stand-in put in its place: the rest is valid JSON, with t
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,6 +18,7 @@ import msgspec
 from hitrate.core.grown import Grown
 from hitrate.core.growth import AllTexts, GoesOn, Shown, TextMessage
 from hitrate.core.layout import Layouts
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.recent import Recent
 from hitrate.logs.lines import DEEPEST, is_too_deep
 from hitrate.logs.pairs import Body, request_in
@@ -350,7 +350,7 @@ def _plain(data: bytes) -> Any:
     return _plain_slowly(data)
 
 
-_SPACE_BEHIND_A_NAME = re.compile(rb'"[ \n\t\r]')
+_SPACE_BEHIND_A_NAME = lazy_pattern(rb'"[ \n\t\r]')
 
 
 def _count_members(value: Any) -> int:
@@ -366,7 +366,7 @@ def _count_members(value: Any) -> int:
 
 
 _DIGITS = b"0123456789"
-_STRING = re.compile(rb'"[^"]*":?')
+_STRING = lazy_pattern(rb'"[^"]*":?')
 
 
 def _may_name_digits(data: bytes) -> bool:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from hitrate.core.lazy_pattern import lazy_pattern
+
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Controls (ANSI codes start with one), formats (bidirectional overrides, zero width), lone surrogates, private use,
 line and paragraph separators."""
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
-_MARKDOWN = re.compile(r"[\\`*\[\]<>|~&]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
-_MARKDOWN_START = re.compile(r"^(\s*)([#+-]|\d+[.)])(?=\s|$)")
+_MARKDOWN = lazy_pattern(r"[\\`*\[\]<>|~&]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
+_MARKDOWN_START = lazy_pattern(r"^(\s*)([#+-]|\d+[.)])(?=\s|$)")
 
 _FORMULA_STARTS = ("=", "+", "-", "@")
 
@@ -20,7 +22,7 @@ _COMMAND_KEY, _OLD_COMMAND = "::", "##["
 """A CI runner takes a line that starts with the one, or that has the other anywhere, for a command to itself
 (https://github.com/actions/runner, src/Runner.Common/ActionCommand.cs), whatever program wrote it."""
 
-_COMMAND_START = re.compile(rf"^(?=[^\S\n]*{_COMMAND_KEY})", re.MULTILINE)
+_COMMAND_START = lazy_pattern(rf"^(?=[^\S\n]*{_COMMAND_KEY})", re.MULTILINE)
 
 
 def escape_line(text: str) -> str:

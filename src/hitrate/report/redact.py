@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from hitrate.core.findings import ExplainReport, Finding, Verdict
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.records import Remark, Skipped
 from hitrate.report.causes import about
 from hitrate.report.wire_names import DATA_FOLLOWS, HEADERS, LISTS, NAMES_FOLLOW, WIRE_NAMES
@@ -39,10 +40,10 @@ ADVICE: dict[Verdict, str] = {
 }
 
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("a date and a time", re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|GMT|[+-]\d\d:?\d\d))?")),
-    ("a date", re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")),
-    ("a time of day", re.compile(r"\d{1,2}:\d\d(:\d\d(\.\d+)?)?( ?(am|pm|UTC|Z))?", re.IGNORECASE)),
-    ("a UUID", re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)),
+    ("a date and a time", lazy_pattern(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|GMT|[+-]\d\d:?\d\d))?")),
+    ("a date", lazy_pattern(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")),
+    ("a time of day", lazy_pattern(r"\d{1,2}:\d\d(:\d\d(\.\d+)?)?( ?(am|pm|UTC|Z))?", re.IGNORECASE)),
+    ("a UUID", lazy_pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)),
 )
 
 _CLASSES: tuple[tuple[str, Callable[[str], bool]], ...] = (

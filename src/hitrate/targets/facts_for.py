@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from hitrate.caches.marked import FIVE_MINUTES_S
 from hitrate.caches.rules import RULE_SETS, RuleSet, minimum_tokens
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.model import Usage
 from hitrate.explain.evidence import Facts
 from hitrate.explain.server import argument
@@ -23,14 +24,14 @@ from hitrate.targets.dialects.counts import token_count
 from hitrate.targets.prices import OWN_MACHINES, provider_of, target_called
 
 _ENGINES = (
-    (re.compile(r"ollama", re.IGNORECASE), "ollama"),
-    (re.compile(r"llama[-_. ]?(?:server|cpp|c\+\+)|lm.?studio|koboldcpp", re.IGNORECASE), "llamacpp"),
-    (re.compile(r"lmdeploy", re.IGNORECASE), "lmdeploy"),
-    (re.compile(r"tensorrt[-_ ]?llm|trtllm", re.IGNORECASE), "tensorrt-llm"),
-    (re.compile(r"text-generation-(?:inference|launcher|router)", re.IGNORECASE), "tgi"),
-    (re.compile(r"vllm", re.IGNORECASE), "vllm"),
-    (re.compile(r"sglang", re.IGNORECASE), "sglang"),
-    (re.compile(r"mlx", re.IGNORECASE), "mlx"),
+    (lazy_pattern(r"ollama", re.IGNORECASE), "ollama"),
+    (lazy_pattern(r"llama[-_. ]?(?:server|cpp|c\+\+)|lm.?studio|koboldcpp", re.IGNORECASE), "llamacpp"),
+    (lazy_pattern(r"lmdeploy", re.IGNORECASE), "lmdeploy"),
+    (lazy_pattern(r"tensorrt[-_ ]?llm|trtllm", re.IGNORECASE), "tensorrt-llm"),
+    (lazy_pattern(r"text-generation-(?:inference|launcher|router)", re.IGNORECASE), "tgi"),
+    (lazy_pattern(r"vllm", re.IGNORECASE), "vllm"),
+    (lazy_pattern(r"sglang", re.IGNORECASE), "sglang"),
+    (lazy_pattern(r"mlx", re.IGNORECASE), "mlx"),
 )
 """How logs call an engine, and the target it is."""
 

@@ -26,6 +26,7 @@ import msgspec
 import platformdirs
 from msgspec import Struct
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.errors import InputFileError, KeyMissing, UsageError
 from hitrate.targets.dialects.interface import Markers
 
@@ -34,7 +35,7 @@ _BARE_HOST_PATHS = {"gemini-generate": "/v1beta", "bedrock-converse": "", "llama
 """What is added to a bare host, by wire format; "/v1" on the others."""
 _ENDPOINTS = ("/chat/completions", "/responses", "/messages")
 """Taken off the end of an address: people copy them from examples."""
-_PLACE_IN_TOML = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
+_PLACE_IN_TOML = lazy_pattern(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 class Knob(Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,18 +6,19 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.sections import open_tags
 from hitrate.explain.causes.spot import spot_of
 from hitrate.explain.causes.wording import change_in_words, place, quoted, what_changed
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_BLOCK = re.compile(
+_BLOCK = lazy_pattern(
     r"\s*(?:<[A-Za-z][\w:-]*[^<>]*>|#{1,6} |\[(?!\d)|\*\*|---|===|```|【)|\s*\n\s*\S[^\n]{0,60}[:：]\s*(?:\n|\S)"
 )
 """How an injected block begins: a tag, a heading, a bracket, a label line."""
 
-_WHOLE_TAG = re.compile(r"\s*<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>.*</\1>\s*", re.DOTALL)
+_WHOLE_TAG = lazy_pattern(r"\s*<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>.*</\1>\s*", re.DOTALL)
 """A text that is one tagged block: where it stood in a message, or stands now, something else is on the other side."""
 _SHORTEST = 16
 """Code points of a block on one line."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.evidence import Evidence, Recognised, Seen
 from hitrate.explain.ruled_out import ruled_out
 from hitrate.explain.server import arguments
 from hitrate.explain.signs import WHOLE_TEXT, lost, served_nothing, warm_by_time, was_ever_served
 
-_ARGUMENTS = re.compile(
+_ARGUMENTS = lazy_pattern(
     r"--no-enable-prefix-caching|--disable-radix-cache|--no-cache-prompt|--disable-prefix-cach\w*|--no-prefix-cach\w*"
 )
-_REQUEST = re.compile(r"/cache_prompt$")
+_REQUEST = lazy_pattern(r"/cache_prompt$")
 
 
 class CachingSwitchedOff:

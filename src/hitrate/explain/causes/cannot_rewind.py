@@ -6,17 +6,18 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 from hitrate.explain.server import first_line, has_slots
 from hitrate.explain.signs import lost_in_conversation, warm_by_time
 
-_SAYS_SO = re.compile(
+_SAYS_SO = lazy_pattern(
     r"full (?:prompt )?re-?process|lack of cache data|cannot (?:rewind|trim|be trimmed|shift)|not trimmable|"
     r"n_past\s*=\s*0.*(?:swa|recurrent)|unable to (?:reuse|restore)|checkpoint.*(?:invalid|erased|not found)",
     re.IGNORECASE,
 )
-_SUCH_A_MODEL = re.compile(r"\bswa\b|n_swa|sliding.?window|recurrent|hybrid|mamba|\bssm\b|rotating", re.IGNORECASE)
+_SUCH_A_MODEL = lazy_pattern(r"\bswa\b|n_swa|sliding.?window|recurrent|hybrid|mamba|\bssm\b|rotating", re.IGNORECASE)
 
 
 class CannotRewind:

@@ -7,6 +7,7 @@ from math import gcd
 from typing import ClassVar, Literal
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.moments import DAY_S, Moment, moments, near, seconds_between
 from hitrate.explain.causes.spot import Spot, spot_of
 from hitrate.explain.causes.wording import place, quoted
@@ -14,7 +15,7 @@ from hitrate.explain.evidence import Divergence, Evidence, Recognised, Seen
 from hitrate.explain.ruled_out import ruled_out
 from hitrate.explain.signs import gap_s
 
-MOMENT_LABEL = re.compile(
+MOMENT_LABEL = lazy_pattern(
     r"time|clock|\bnow\b|today|\bdate|as of|generated|current|started|session|uptime|\bday\b"
     r"|uhr|zeit|heute|stand\b|datum|jetzt|heure|maintenant|aujourd|nous sommes|hora|fecha|ahora|\bhoy\b|agora|\bhoje"
     r"|\bdata\b"

@@ -6,14 +6,15 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.shapes import number
 from hitrate.explain.causes.spot import Spot, spot_of
 from hitrate.explain.causes.wording import place, quoted, repeats
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_INSIDE_NUMBER = re.compile(r"\d[-:]\Z")
-_INSIDE_WORD = re.compile(r"[A-Za-z]\Z")
+_INSIDE_NUMBER = lazy_pattern(r"\d[-:]\Z")
+_INSIDE_WORD = lazy_pattern(r"[A-Za-z]\Z")
 
 
 class CounterInPrefix:

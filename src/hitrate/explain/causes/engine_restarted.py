@@ -6,12 +6,13 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 from hitrate.explain.server import first_line
 from hitrate.explain.signs import lost_in_conversation, served_nothing, warm_by_time
 
-_RESTARTED = re.compile(
+_RESTARTED = lazy_pattern(
     r"restart|crash|out of memory|\boom\b|killed|segmentation fault|unload|reload(?:ed|ing)? (?:the )?model|"
     r"keep.?alive expired|reset_prefix_cache|flush(?:ed|ing)? (?:the )?cache|cache (?:was )?(?:flushed|reset|cleared)",
     re.IGNORECASE,

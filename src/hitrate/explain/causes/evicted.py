@@ -6,6 +6,7 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 from hitrate.explain.server import first_line, has_slots, own_engine, pool_tokens
@@ -14,7 +15,7 @@ from hitrate.explain.signs import last_touch, lost_in_conversation, warm_by_time
 _MANY_TIMES = 10
 """Where the capacity is not stated: other tokens, in multiples of the prompt, that make an eviction worth naming."""
 
-_SAYS_SO = re.compile(
+_SAYS_SO = lazy_pattern(
     r"evict|preempt|cache (?:is )?full|KV cache usage: (?:9\d|100)|no (?:free|available) blocks", re.IGNORECASE
 )
 

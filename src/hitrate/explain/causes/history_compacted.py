@@ -6,12 +6,13 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.pointers import message_index
 from hitrate.explain.causes.wording import place, quoted
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_SUMMARY = re.compile(
+_SUMMARY = lazy_pattern(
     r"summar|being continued|conversation so far|previous conversation|earlier conversation|context (?:was"
     r"|has been) (?:compacted|reset)"
     r"|compact|handoff|hand-off|recap|zusammenfass|bisherige|résumé|resumen|resumo|riassunto|samenvatting|podsumowanie|streszczenie"

@@ -6,11 +6,12 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.wording import change_in_words, place
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_IMAGE = re.compile(
+_IMAGE = lazy_pattern(
     r"image|inline_?data|inlineData|file_?data|fileData|media|input_file|document|audio|video", re.IGNORECASE
 )
 

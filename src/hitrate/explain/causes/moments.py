@@ -10,6 +10,7 @@ from itertools import product
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.calendar_words import MONTHS, SHORT_WEEKDAYS, WEEKDAYS, day_number, year_of
 
 DAY_S = 86_400
@@ -51,7 +52,7 @@ _HALF = r"上午|下午|午前|午後|오전|오후|凌晨|早上|晚上"
 _ZONE = r"(?:\s?(?:UTC|GMT|Z\b|[A-Z]{3,4}\b(?!:)|[+-]\d\d:?\d\d))?"
 
 _TIMES = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?:(?P<half>{_HALF})\s?)?(?<![\d:.,])(?P<h>\d{{1,2}})[:：](?P<m>\d\d)(?:[:：](?P<s>\d\d)(?P<f>[.,]\d+)?)?"
         rf"(?:\s?(?P<ap>[ap]\.?\s?m\b\.?|[صم](?!\w)))?(?![\d:])(?-i:{_ZONE})",
@@ -66,7 +67,7 @@ _TIMES = tuple(
 )
 
 _DATES = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
         r"(?<!\d)(?P<y>\d{4})(?P<sep>[-/.])(?P<m>\d{1,2})(?P=sep)(?P<d>\d{1,2})(?!\d)",
         r"(?:(?P<era>令和|平成|民國|民国)\s?)?(?:(?P<y>\d{1,4})\s?[年년]\s?)?(?P<m>\d{1,2})\s?[月월]\s?(?P<d>\d{1,2})\s?[日일号號]",
@@ -79,15 +80,15 @@ _DATES = tuple(
     )
 )
 
-_STAMP = re.compile(r"(?<![\w.])((?:19|20)\d\d)([01]\d)([0-3]\d)([0-2]\d)([0-5]\d)([0-5]\d)(?!\d)")
-_EPOCH = re.compile(r"(?<![\w.])(?P<whole>[12]\d{9}(?:\d{3}){0,3})(?P<f>\.\d+)?(?![\w])")
-_WEEKDAY = re.compile(
+_STAMP = lazy_pattern(r"(?<![\w.])((?:19|20)\d\d)([01]\d)([0-3]\d)([0-2]\d)([0-5]\d)([0-5]\d)(?!\d)")
+_EPOCH = lazy_pattern(r"(?<![\w.])(?P<whole>[12]\d{9}(?:\d{3}){0,3})(?P<f>\.\d+)?(?![\w])")
+_WEEKDAY = lazy_pattern(
     r"[月火水木金土日]曜日?|(?:星期|周|週)[一二三四五六日天]|[월화수목금토일]요일|"
     r"[^\W\d_\u3040-\u9fff\uac00-\ud7a3][^\s\d.,:;()/（），：]{2,15}"
 )
-_SHORT_WEEKDAY = re.compile(r"[^\W\d_]{1,5}")
+_SHORT_WEEKDAY = lazy_pattern(r"[^\W\d_]{1,5}")
 _AGES = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
         r"(?P<n>\d+|an?|one)\s?(?P<unit>s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?|hrs?|days?|d)\sago\b",
         r"\bvor\s(?P<n>\d+|einer?|einem)\s(?P<unit>sekunden?|minuten?|stunden?|tag(?:en)?)\b",
@@ -104,7 +105,7 @@ _UNIT_S = (
     (r".*", float(DAY_S)),
 )
 
-_NEIGHBOURS = re.compile(
+_NEIGHBOURS = lazy_pattern(
     r"[\s,;·|/()（），、،T@-]*(?:(?:at|um|à|a las|às|alle|om|kl\.?|the|den|der|le|el|on|в|г\.,?|р\.,?|o|saat"
     r"|الساعة)\s)?[\s(（]*"
 )
@@ -114,7 +115,7 @@ _NEIGHBOURS = re.compile(
 _LONGEST = 72
 """Code points of a moment with weekday, date and time, in a language with long names."""
 
-_DIGIT = re.compile(r"\d")
+_DIGIT = lazy_pattern(r"\d")
 
 
 def moments(line: str) -> tuple[Moment, ...]:

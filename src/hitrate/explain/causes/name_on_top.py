@@ -6,13 +6,14 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.sections import stands_in_system
 from hitrate.explain.causes.spot import Spot, spot_of
 from hitrate.explain.causes.wording import place, quoted
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"(?:\buser|customer|client|account|tenant|organi[sz]ation|\borg\b|compan|workspace|member|\bname\b|project|\bcwd\b|working.dir"
     r"|\bhome\b|e-?mail|hello|\bhi\b|dear|welcome|talking to|speak(?:ing)? (?:to|with)|assistant (?:of|for)"
     r"|behalf of|helping|owner|employee"
@@ -22,11 +23,11 @@ _LABEL = re.compile(
     r"|kullanıcı|müşteri|şirket|用户|用戶|客户|客戶|租户|租戶|公司|姓名|你好|ユーザー|お客様|会社|氏名|様|사용자|고객|회사|이름|مستخدم|عميل|شركة|उपयोगकर्ता|ग्राहक)",
     re.IGNORECASE,
 )
-_EMAIL_OR_PATH = re.compile(r"[^\s@/]+@[^\s@/]+\.\w+|/(?:home|Users)/[^/\s]+|[A-Z]:\\Users\\[^\\\s]+")
-_PROPER = re.compile(r"\w*[^\W\d_a-z]\w*")
+_EMAIL_OR_PATH = lazy_pattern(r"[^\s@/]+@[^\s@/]+\.\w+|/(?:home|Users)/[^/\s]+|[A-Z]:\\Users\\[^\\\s]+")
+_PROPER = lazy_pattern(r"\w*[^\W\d_a-z]\w*")
 """A word with a letter that is no Latin lower-case one: a capital, or a script without case."""
-_LETTER = re.compile(r"[^\W\d_]")
-_AMOUNT = re.compile(r"[-+]?(?:[$€£¥₩₹₽₺][-+]?\d[\d.,']*|\d[\d.,']*[$€£¥₩₹₽₺%‰]|\d[\d,']*\.\d+)")
+_LETTER = lazy_pattern(r"[^\W\d_]")
+_AMOUNT = lazy_pattern(r"[-+]?(?:[$€£¥₩₹₽₺][-+]?\d[\d.,']*|\d[\d.,']*[$€£¥₩₹₽₺%‰]|\d[\d,']*\.\d+)")
 
 
 class NameOnTop:

@@ -6,16 +6,17 @@ import re
 from typing import ClassVar, Literal
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.shapes import labelled_id, random_kind
 from hitrate.explain.causes.spot import spot_of
 from hitrate.explain.causes.wording import place, quoted, repeats
 from hitrate.explain.evidence import Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_HEADER_LINE = re.compile(r"\s*(x-[a-z0-9-]+)\s*:\s*\S", re.IGNORECASE)
+_HEADER_LINE = lazy_pattern(r"\s*(x-[a-z0-9-]+)\s*:\s*\S", re.IGNORECASE)
 """A line in the form of an HTTP header, as a client writes it into the prompt to attribute or bill the request."""
 
-_COMMIT = re.compile(r"\b(?:commit|HEAD|revision|rev|git)\b", re.IGNORECASE)
+_COMMIT = lazy_pattern(r"\b(?:commit|HEAD|revision|rev|git)\b", re.IGNORECASE)
 
 
 class NonceInPrefix:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.evidence import Divergence
 
-_SCHEMA = re.compile(
+_SCHEMA = lazy_pattern(
     r"/(?:parameters(?:JsonSchema)?|parametersJsonSchema|input_?schema|inputSchema(?:/json)?|json_?schema|schema|responseSchema"
     r"|responseJsonSchema|response_?schema|response_format|format|output_?schema|properties|\$defs|definitions)(?:/|\Z)",
     re.IGNORECASE,
 )
-_ARGUMENTS = re.compile(
+_ARGUMENTS = lazy_pattern(
     r"/(?:arguments|args|input|tool_?use/input|toolUse/input|functionCall/args|function_call/args)(?:/|\Z)"
 )
-_HISTORY_ROOT = re.compile(r"/(?:messages|input|contents)/(\d+)(?:/|\Z)")
-_ID = re.compile(
+_HISTORY_ROOT = lazy_pattern(r"/(?:messages|input|contents)/(\d+)(?:/|\Z)")
+_ID = lazy_pattern(
     r"/(?:id|call_?id|tool_?call_?id|tool_?use_?id|callId|toolCallId|toolUseId|item_?id|message_?id|response_?id|uuid)\Z",
     re.IGNORECASE,
 )
-_OF_TOOLS = re.compile(r"same \d+ tools|tools? (?:added|removed)|tools (?:are|is) (?:gone|new)")
-_REASONING = re.compile(r"reason|think|thought|encrypted_content|signature", re.IGNORECASE)
+_OF_TOOLS = lazy_pattern(r"same \d+ tools|tools? (?:added|removed)|tools (?:are|is) (?:gone|new)")
+_REASONING = lazy_pattern(r"reason|think|thought|encrypted_content|signature", re.IGNORECASE)
 
 
 def inside_schema(pointer: str) -> bool:

@@ -6,15 +6,16 @@ import re
 from typing import ClassVar, Literal
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.pointers import in_reasoning_summary, message_index, names_reasoning
 from hitrate.explain.causes.wording import change_in_words, place
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_THINK_TAG = re.compile(
+_THINK_TAG = lazy_pattern(
     r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|<\|channel\|?>\s*(?:analysis|thought)|◁think▷|<seed:think>)"
 )
-_TYPES = re.compile(r"(?:redacted_)?thinking|reasoning\w*|thought\w*|summary_text", re.IGNORECASE)
+_TYPES = lazy_pattern(r"(?:redacted_)?thinking|reasoning\w*|thought\w*|summary_text", re.IGNORECASE)
 
 
 class ReasoningNotReplayed:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.spot import Spot
 from hitrate.explain.evidence import Divergence
 
 SectionKind = Literal["state", "retrieved"]
 
-_STATE = re.compile(
+_STATE = lazy_pattern(
     r"to-?dos?\b|task|check-?list|\bplan\b|progress|memor|remember|\bnotes?\b|scratch|git\b|branch|commit|\bHEAD\b|working.tree|\bfiles?\b|open.tabs"
     r"|director|project.tree|folder|diff\b|diagnostic|\blints?\b|\bstate\b|status|inventory|\bcart\b|environment|cursor|clipboard"
     r"|selection|balance|wallet|credits?\b|portfolio"
@@ -25,7 +26,7 @@ _STATE = re.compile(
     re.IGNORECASE,
 )
 
-_RETRIEVED = re.compile(
+_RETRIEVED = lazy_pattern(
     r"context(?!.(?:window|left|used|usage|length|remain|budget|size))|\bdoc(?:ument)?s?\b|doc_|passage|chunk|\bsources?\b|snippet|retriev|search.results?|knowledge|reference"
     r"|excerpt|articles?\b|citation|evidence|\brag\b|\bfaqs?\b|web.results?|grounding|examples?\b"
     r"|kontext|dokument|fundstelle|quelle|auszüge|suchergebnis|wissen|textstelle|contexte|extraits|passages|connaissances|sources"
@@ -36,29 +37,29 @@ _RETRIEVED = re.compile(
     re.IGNORECASE,
 )
 
-_BOX_BEFORE = re.compile(r"(?:^|\n)\s*(?:[-*+]\s|\d+[.)]\s)?\[\Z")
-_BOX = re.compile(r"[ xX~/>-]\]|✓\]|✔\]")
+_BOX_BEFORE = lazy_pattern(r"(?:^|\n)\s*(?:[-*+]\s|\d+[.)]\s)?\[\Z")
+_BOX = lazy_pattern(r"[ xX~/>-]\]|✓\]|✔\]")
 _TICKS = "☐☑☒✅⬜✔✓❌🔲🔳⏳🔄"
-_GIT = re.compile(
+_GIT = lazy_pattern(
     r"^(?:[ MADRCU?!]{2} \S|(?:On branch|HEAD detached|Your branch|Changes |Untracked|nothing to commit)"
     r"|\s*(?:modified|new file|deleted|renamed):|[0-9a-f]{7,40} \S.*)"
 )
-_TREE = re.compile(r"^\s*[│├└─|`]+[─-]+\s?\S")
-_PASSAGE = re.compile(
+_TREE = lazy_pattern(r"^\s*[│├└─|`]+[─-]+\s?\S")
+_PASSAGE = lazy_pattern(
     r"^\s*(?:\[?(?:doc(?:ument)?|source|chunk|passage|quelle|dokument|source|fuente|文档|資料|出典|문서)\W{0,2}\d+|\[\d+\]|<(?:doc|source|chunk|passage|result)"
     r"|\(?score\W|title:|source:|url:)",
     re.IGNORECASE,
 )
-_OPEN_TAG = re.compile(r"<(/?)([A-Za-z_][\w:-]*)(?:\s[^<>]*)?(/?)>")
-_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
-_LABEL = re.compile(
+_OPEN_TAG = lazy_pattern(r"<(/?)([A-Za-z_][\w:-]*)(?:\s[^<>]*)?(/?)>")
+_HEADING = lazy_pattern(r"^(#{1,6})\s+(.+?)\s*#*$")
+_LABEL = lazy_pattern(
     r"^\s*(?:\*\*|__|【|\[|=+\s|-{2,}\s)?([^\n]{2,80}?)(?:\*\*|__)?\s*(?:[:：](?:\*\*|__)?|】|\]|\s=+|\s-{2,})\s*$"
 )
-_ITEM = re.compile(r"\s*(?:[-*+•·]|\d+[.)]|\[)\s?\S")
-_FIELD = re.compile(r"^\W*([^\n:：=]{2,50}?)\s*[:：=]")
+_ITEM = lazy_pattern(r"\s*(?:[-*+•·]|\d+[.)]|\[)\s?\S")
+_FIELD = lazy_pattern(r"^\W*([^\n:：=]{2,50}?)\s*[:：=]")
 
 
-_ROLE = re.compile(
+_ROLE = lazy_pattern(
     r"(?:<\|im_start\|>|<\|start_header_id\|>|<\|header_start\|>|<\|start\|>|<start_of_turn>|<\|turn>|<\|)"
     r"(system|developer|user|assistant|model|tool|ipython|observation)\b|\[(SYSTEM)_PROMPT\]|<<(SYS)>>|\[(INST)\]|<｜(User|Assistant)｜>"
 )

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import re
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-_TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.IGNORECASE)
-_ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
-_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{7,}|(?=.*\d)(?=.*[A-F])[0-9A-F]{7,}|[0-9a-f]{32,}", re.ASCII)
-_LONG_NUMBER = re.compile(r"\d{9,}")
-_RUN = re.compile(r"[A-Za-z0-9]+")
-_SWITCH = re.compile(r"(?<=[a-zA-Z])(?=\d)|(?<=\d)(?=[a-zA-Z])")
-_CASE_SWITCH = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
-_SHORT_VALUE = re.compile(r"(?=.*[\d])[\w-]{4,}|[0-9a-f]{4,}", re.ASCII)
+from hitrate.core.lazy_pattern import lazy_pattern
+
+_UUID = lazy_pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_TRACE = lazy_pattern(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.IGNORECASE)
+_ULID = lazy_pattern(r"[0-9A-HJKMNP-TV-Z]{26}")
+_HASH = lazy_pattern(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{7,}|(?=.*\d)(?=.*[A-F])[0-9A-F]{7,}|[0-9a-f]{32,}", re.ASCII)
+_LONG_NUMBER = lazy_pattern(r"\d{9,}")
+_RUN = lazy_pattern(r"[A-Za-z0-9]+")
+_SWITCH = lazy_pattern(r"(?<=[a-zA-Z])(?=\d)|(?<=\d)(?=[a-zA-Z])")
+_CASE_SWITCH = lazy_pattern(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[a-z])")
+_SHORT_VALUE = lazy_pattern(r"(?=.*[\d])[\w-]{4,}|[0-9a-f]{4,}", re.ASCII)
 
 _ID_WORDS = (
     r"(?:\w*[_-]|request|req|trace|span|session|call|item|run|user|thread|message|conversation|agent|task)?(?:id|ids)"
@@ -24,7 +26,7 @@ _ID_WORDS = (
     r"|请求|請求|会话|會話|编号|編號|标识|標識|哈希|追踪|セッション|リクエスト|識別子|ハッシュ|요청|세션|식별자"
     r"|معرف|طلب|جلسة|सत्र|अनुरोध"
 )
-_ID_LABEL = re.compile(
+_ID_LABEL = lazy_pattern(
     rf"(?<![A-Za-z])(?:{_ID_WORDS})\W{{0,2}}(?:(?:id|nr|no)\W{{0,2}})?\s*(?:[:=#：]|is|ist|est|es)?\s*[\"'<(\[]?[\w.-]*[_-]?\Z",
     re.IGNORECASE,
 )

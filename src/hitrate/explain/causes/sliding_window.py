@@ -6,6 +6,7 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.pointers import message_index
 from hitrate.explain.causes.reasoning_not_replayed import reasoning_change
 from hitrate.explain.causes.spot import spot_of
@@ -13,7 +14,7 @@ from hitrate.explain.causes.wording import place, repeats
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_DROPPED_LINE = re.compile(
+_DROPPED_LINE = lazy_pattern(
     r"(?:earlier|older|previous|prior|frühere|ältere|précédents|anteriores).{0,30}(?:messages?|turns?|nachrichten|mensajes)?.{0,30}"
     r"(?:dropped|omitted|removed|truncated|trimmed|hidden|not shown|weggelassen|entfernt|ausgelassen|omis|supprimés"
     r"|omitidos)"

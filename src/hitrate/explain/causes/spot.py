@@ -6,6 +6,7 @@ import re
 
 from msgspec import Struct
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.moments import Moment, moment_at
 from hitrate.explain.evidence import Divergence
 
@@ -13,15 +14,15 @@ _LINE = 240
 """Code points of a line on each side of a difference that are looked at; prompts have lines of any length."""
 
 _DELIMITERS = r"\s\"'`<>()\[\]{},;|=:、，。：；（）「」“”"
-_INSIDE_BEFORE = re.compile(rf"[^{_DELIMITERS}]*\Z")
-_INSIDE_AFTER = re.compile(rf"[^{_DELIMITERS}]*")
-_NUMBER_BEFORE = re.compile(r"(?:(?<![\w.,])[-+])?\d[\d.,'_\u00a0\u202f]*\Z")
-_NUMBER_AFTER = re.compile(r"(?:[\d.,'_\u00a0\u202f]*\d)?")
+_INSIDE_BEFORE = lazy_pattern(rf"[^{_DELIMITERS}]*\Z")
+_INSIDE_AFTER = lazy_pattern(rf"[^{_DELIMITERS}]*")
+_NUMBER_BEFORE = lazy_pattern(r"(?:(?<![\w.,])[-+])?\d[\d.,'_\u00a0\u202f]*\Z")
+_NUMBER_AFTER = lazy_pattern(r"(?:[\d.,'_\u00a0\u202f]*\d)?")
 _OTHERS_MOVED = frozenset(
     {"messages dropped", "messages inserted", "messages condensed", "list order", "list members", "role", "block type"}
 )
 """Changes after which two texts are compared that were never the same one."""
-_WORD_BEFORE_DATE = re.compile(r"[^\W\d_]{1,14}[.,]?\s(?=\d)")
+_WORD_BEFORE_DATE = lazy_pattern(r"[^\W\d_]{1,14}[.,]?\s(?=\d)")
 
 
 class Spot(Struct, frozen=True, kw_only=True, gc=False):

@@ -6,27 +6,28 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.spot import Spot, spot_of
 from hitrate.explain.causes.wording import place, quoted
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_ROLE_MARK = re.compile(
+_ROLE_MARK = lazy_pattern(
     r"<\|im_(?:start|end|middle|sep)\|>|<\|(?:start_header_id|end_header_id|eot_id|eom_id)\|>|<(?:start|end)_of_turn>|<\|?turn\|?>"
     r"|\[/?INST\]|\[/?SYSTEM_PROMPT\]|\[(?:AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|<\|(?:system|user|assistant|observation|end|start|message|channel|return|call)\|>"
     r"|<｜(?:User|Assistant|begin▁of▁sentence|end▁of▁sentence|tool▁\w+)｜>|<\|(?:START|END)_[A-Z_]+\|>|<\|(?:header_start|header_end|eot)\|>|</?s>"
 )
-_THINK = re.compile(
+_THINK = lazy_pattern(
     r"\s*(?:</?think(?:ing)?>|\[/?THINK\]|<\|/?think\|?>|<\|channel\|?>|◁/?think▷|</?reasoning>|</?seed:think>)"
 )
-_ANSWER_OPENED = re.compile(
+_ANSWER_OPENED = lazy_pattern(
     r"(?:<\|im_start\|>assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<start_of_turn>model|<\|turn>model|<\|assistant\|>"
     r"|<｜Assistant｜>|\[/INST\]|<\|start\|>assistant|<\|header_start\|>assistant<\|header_end\|>|<\|CHATBOT_TOKEN\|>)\s*\Z"
 )
-_HALF_MARK = re.compile(r"<[|｜]?[^<>\s]{0,24}\Z|\[/?[A-Z_]{0,16}\Z")
+_HALF_MARK = lazy_pattern(r"<[|｜]?[^<>\s]{0,24}\Z|\[/?[A-Z_]{0,16}\Z")
 """The start that two markers which differ share, as `<|e` of two ends of a turn."""
 
-_TEMPLATE_DATE = re.compile(
+_TEMPLATE_DATE = lazy_pattern(
     r"(?:Today Date|Current date|Cutting Knowledge Date|Knowledge cutoff)\W*[^\n]{0,30}\Z", re.IGNORECASE
 )
 

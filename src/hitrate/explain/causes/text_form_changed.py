@@ -6,6 +6,7 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.pointers import message_index
 from hitrate.explain.causes.wording import place, quoted
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
@@ -20,9 +21,9 @@ _WHAT = {
 
 _WIDTHLESS = "\u00ad\u180e\u200b-\u200d\u2060\ufeff"
 _START = {
-    "white space": re.compile(rf"[\s{_WIDTHLESS}]*[^\s{_WIDTHLESS}]{{0,12}}"),
-    "unicode form": re.compile(r"\S{0,12}"),
-    "letter case": re.compile(r"\S{0,24}"),
+    "white space": lazy_pattern(rf"[\s{_WIDTHLESS}]*[^\s{_WIDTHLESS}]{{0,12}}"),
+    "unicode form": lazy_pattern(r"\S{0,12}"),
+    "letter case": lazy_pattern(r"\S{0,24}"),
 }
 """How much of either side is worth showing."""
 

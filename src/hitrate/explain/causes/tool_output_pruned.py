@@ -6,12 +6,13 @@ import re
 from typing import ClassVar
 
 from hitrate.core.findings import Verdict, Voice
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.spot import Spot, spot_of
 from hitrate.explain.causes.wording import place, quoted
 from hitrate.explain.evidence import Divergence, Evidence, Recognised
 from hitrate.explain.ruled_out import ruled_out
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"removed|cleared|truncated|omitted|elided|pruned|trimmed|dropped|stripped|redacted|shortened|compacted|compressed|archived"
     r"|collapsed|stale|superseded|no longer|saved to|stored (?:in|at)|offloaded|output too l|expired|\[\.\.\.\]|…\s*\]"
     r"|entfernt|gekürzt|ausgelassen|gelöscht|weggelassen|verworfen|supprimé|tronqué|omis|effacé|retiré|eliminado|omitido|truncado|recortado"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections import Counter
 from typing import Any
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.spans import compact
 from hitrate.explain.diff.texts import common_suffix
 
@@ -48,7 +48,7 @@ _SHARED_TO_BE_A_CHANGE = 0.2
 _LETTERS_AROUND = 8
 """Code points beside a difference that may be one character with it."""
 
-_WITHOUT_WIDTH = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e]")
+_WITHOUT_WIDTH = lazy_pattern("[\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e]")
 
 
 def change_of_strings(was: str, now: str, offset: int) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from msgspec import UNSET, Struct
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.spans import compact
 from hitrate.explain.diff.lists import Shift, ToolsChange, tool_name
 from hitrate.explain.diff.spots import Spot
@@ -18,7 +18,7 @@ _LONGEST_QUOTE = 60
 _MOST_NAMED = 4
 
 _ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool result", "image": "user"}
-_LISTS = re.compile(r"/(tool_calls|content|parts|output|summary)/(\d+)")
+_LISTS = lazy_pattern(r"/(tool_calls|content|parts|output|summary)/(\d+)")
 _NOUNS = {"tool_calls": "tool call", "summary": "summary part"}
 
 

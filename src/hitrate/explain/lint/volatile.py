@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.linting import Severity
 from hitrate.explain.causes.clock_in_prefix import MOMENT_LABEL
 from hitrate.explain.causes.moments import Moment, moments
@@ -35,7 +36,7 @@ _LABEL = 60
 _HOUR_S = 3600.0
 _MINUTE_S = 60.0
 
-_STANDS_FOR_A_STATE = re.compile(
+_STANDS_FOR_A_STATE = lazy_pattern(
     r"version|\bv\.?\s*\Z|build|release|revision|policy|edition|updated|modified|published|effective|since|until|valid|"
     r"expires?|digest|checksum|sha\d*|commit|schema|template|example|e\.g\.|born|founded|cut-?off|copyright|"
     r"stand\b|fassung|ausgabe|gültig|beispiel|exemple|ejemplo|version\w*|版本|例如|示例|例えば|バージョン",
@@ -43,13 +44,13 @@ _STANDS_FOR_A_STATE = re.compile(
 )
 """Words in front of a value that stays as long as what it describes."""
 
-_DIGIT = re.compile(r"\d")
-_TOKEN = re.compile(r"[^\s\"'`<>()\[\]{},;|=:、，。：；（）「」“”]{4,}")
-_HEADER_LINE = re.compile(r"\s*x-[a-z0-9-]+\s*:\s*\S", re.IGNORECASE)
+_DIGIT = lazy_pattern(r"\d")
+_TOKEN = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|=:、，。：；（）「」“”]{4,}")
+_HEADER_LINE = lazy_pattern(r"\s*x-[a-z0-9-]+\s*:\s*\S", re.IGNORECASE)
 _LONG_HASH = 32
 
 _NAMES = r"turn|step|iteration|attempt|round|request|message|call|loop"
-_COUNTER = re.compile(
+_COUNTER = lazy_pattern(
     rf"\b(?:{_NAMES})s?\s*(?:no\.?|nr\.?|number|count|counter|so far|index|#)?\s*(?:[:=#]|\bis\b)\s*(?P<a>\d+)"
     rf"|\b(?:{_NAMES})\s+(?P<b>\d+)\s*(?:of|/)\s*\d+"
     r"|(?P<c>\d[\d,.]*)\s+(?:tokens?|messages?|turns?|requests?|steps?|calls?)\s+(?:are\s+)?"

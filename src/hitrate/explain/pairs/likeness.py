@@ -5,8 +5,9 @@ Asked only for the few calls where hashes cannot tell; each answer reads at most
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+from hitrate.core.lazy_pattern import lazy_pattern
 
 _READ = 4_000
 """Code points of a text that are looked at for likeness."""
@@ -21,7 +22,7 @@ _MOST_PROBES = 64
 _CARRIED = 0.4
 """Of a conversation's messages, whose text has to be in a prompt that carries it: transcripts leave out or shorten."""
 
-_PLAIN_RUN = re.compile(r'[^\n\r\t"\\<>&]+')
+_PLAIN_RUN = lazy_pattern(r'[^\n\r\t"\\<>&]+')
 """Text that stands in a transcript as it stood in the message, even where it is quoted as JSON or XML."""
 
 

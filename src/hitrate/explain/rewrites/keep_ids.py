@@ -6,13 +6,14 @@ import re
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.spans import compact, parse
 from hitrate.explain.causes.pointers import names_an_id
 from hitrate.explain.rewrites.edits import Edit, edited, root_of, walked
 from hitrate.explain.rewrites.interface import Sent
 
 _LISTS = ("messages", "input", "contents")
-_MAY_HOLD_IDS = re.compile(r"""(?:id|uuid)["']?\s*:""", re.IGNORECASE)
+_MAY_HOLD_IDS = lazy_pattern(r"""(?:id|uuid)["']?\s*:""", re.IGNORECASE)
 
 
 class _Ids(NamedTuple):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.causes.moments import moments
 from hitrate.explain.causes.shapes import labelled_id, random_kind
 from hitrate.explain.lint.head import head_texts
@@ -20,9 +21,9 @@ from hitrate.explain.rewrites.interface import Sent
 
 Kind = Literal["clock", "date", "id"]
 
-_TOKEN = re.compile(r"[^\s\"'`<>()\[\]{},;|=:、，。：；（）「」“”]{4,}")
-_HEADER_LINE = re.compile(r"\s*x-[a-z0-9-]+\s*:\s*\S", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
+_TOKEN = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|=:、，。：；（）「」“”]{4,}")
+_HEADER_LINE = lazy_pattern(r"\s*x-[a-z0-9-]+\s*:\s*\S", re.IGNORECASE)
+_DIGIT = lazy_pattern(r"\d")
 _LABEL = 60
 _LONGEST_LABEL = 40
 """Code points beside a value up to which its line is a label with a value and nothing else."""

@@ -19,12 +19,12 @@ of the server and says no date, so calls have no time.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from msgspec import Struct
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.model import Call
 from hitrate.core.records import Remark, Skipped
 from hitrate.core.wires import RENDERED
@@ -32,15 +32,15 @@ from hitrate.logs.interface import Item, ReplyReader
 from hitrate.logs.lines import raw_lines
 from hitrate.logs.own_counts import count, usage_of
 
-_SLOT_LINE = re.compile(r"\bslot\s+\S+: id\s+(\d+) \| task (-?\d+) \|\s*(.*)$")
-_TIMING = re.compile(r"(prompt )?eval time =\s*([\d.]+) ms /\s*(\d+) (?:tokens|runs)")
-_PROMPT = re.compile(r"new prompt, .*?(?:task\.n_tokens|n_prompt_tokens) = (\d+)")
-_KEPT = re.compile(r"(?:kv cache rm|memory_seq_rm|kv_cache_rm) \[(\d+), end\)")
-_RELEASED = re.compile(r"stop processing: (?:n_tokens|n_past) = (\d+), truncated = (\d)")
-_FORCED = re.compile(r"forcing full prompt re-processing.*")
+_SLOT_LINE = lazy_pattern(r"\bslot\s+\S+: id\s+(\d+) \| task (-?\d+) \|\s*(.*)$")
+_TIMING = lazy_pattern(r"(prompt )?eval time =\s*([\d.]+) ms /\s*(\d+) (?:tokens|runs)")
+_PROMPT = lazy_pattern(r"new prompt, .*?(?:task\.n_tokens|n_prompt_tokens) = (\d+)")
+_KEPT = lazy_pattern(r"(?:kv cache rm|memory_seq_rm|kv_cache_rm) \[(\d+), end\)")
+_RELEASED = lazy_pattern(r"stop processing: (?:n_tokens|n_past) = (\d+), truncated = (\d)")
+_FORCED = lazy_pattern(r"forcing full prompt re-processing.*")
 
-_OLD_FIELD = re.compile(r'(\w+)=("[^"]*"|\S+)')
-_OLD_LINE = re.compile(r"\[\s*(print_timings|update_slots|launch_slot_with_data|launch_slot_with_task)\]")
+_OLD_FIELD = lazy_pattern(r'(\w+)=("[^"]*"|\S+)')
+_OLD_LINE = lazy_pattern(r"\[\s*(print_timings|update_slots|launch_slot_with_data|launch_slot_with_task)\]")
 
 _MARKS = (b"slot print_timing:", b"slot      release:", b"slot launch_slot_:", b"| processing task", b"print_timings")
 

@@ -11,11 +11,11 @@ where it has the marks of a chat template, or where its lines begin alike.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, BinaryIO
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.model import Call, Timing, Usage
 from hitrate.core.recent import Recent
 from hitrate.core.records import Remark, Skipped
@@ -36,7 +36,7 @@ _A_REQUEST = ("model", "messages", "body", "request", "response", "instructions"
 _OUTPUTS = ("output_length", "output_tokens", "output_toks")
 _PROMPTS = ("input_length", "prompt_tokens", "input_toks")
 
-_TEMPLATE = re.compile(
+_TEMPLATE = lazy_pattern(
     rb"<\|im_start\|>|<\|start_header_id\|>|<\|header_start\|>|<start_of_turn>|<\|turn>|\[INST\]|<\|start\|>"
     rb"|<\|(?:system|user|assistant)\|>|<\xef\xbd\x9cUser\xef\xbd\x9c>|<\|START_OF_TURN_TOKEN\|>"
 )

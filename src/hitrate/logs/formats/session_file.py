@@ -9,11 +9,11 @@ of the cache and the engine, `rules` and `server`; other members are for people.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from hitrate.core import spans
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.money import Price
 from hitrate.core.records import Remark, Skipped
 from hitrate.logs.formats.claude_code import Answers
@@ -23,7 +23,7 @@ from hitrate.logs.lines import json_document, opening
 from hitrate.logs.pairs import Exchange
 from hitrate.logs.shapes import kind
 
-_EXCHANGE_MEMBER = re.compile(rb'"(body|request|response|messages)"\s*:')
+_EXCHANGE_MEMBER = lazy_pattern(rb'"(body|request|response|messages)"\s*:')
 
 _UNIT = "usd per million tokens"
 _PRICES = {

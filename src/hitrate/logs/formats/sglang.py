@@ -13,13 +13,13 @@ level 3 has everything. A prompt that was cut is not used: then the call counts 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
 from msgspec.structs import replace
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.model import Call, Timing, Usage
 from hitrate.core.records import Remark, Skipped
 from hitrate.core.wires import RENDERED
@@ -31,13 +31,13 @@ from hitrate.logs.pairs import unix_time
 from hitrate.logs.rebuilt import rebuilt
 from hitrate.logs.repr_text import arguments, literal_at
 
-_LINE = re.compile(
+_LINE = lazy_pattern(
     r"(?:\[(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[^\]]*\]\s*)?(?P<what>Receive|Finish): obj=GenerateReqInput"
 )
 _MEMBERS = ("rid", "text", "input_ids", "session_id", "lora_path")
 _META = "'meta_info': {"
-_META_COUNT = re.compile(r"'(prompt_tokens|cached_tokens|completion_tokens|reasoning_tokens)': (\d+)")
-_LATENCY = re.compile(r"'e2e_latency': ([\d.]+)")
+_META_COUNT = lazy_pattern(r"'(prompt_tokens|cached_tokens|completion_tokens|reasoning_tokens)': (\d+)")
+_LATENCY = lazy_pattern(r"'e2e_latency': ([\d.]+)")
 
 _EVENTS = {"request.received": "Receive", "request.finished": "Finish"}
 _HEALTH = "HEALTH_CHECK"

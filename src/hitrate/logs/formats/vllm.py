@@ -16,12 +16,12 @@ has no year, so calls have no time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from msgspec.structs import replace
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.model import Call, Usage
 from hitrate.core.recent import Recent
 from hitrate.core.records import Remark, Skipped
@@ -33,11 +33,11 @@ from hitrate.logs.own_counts import usage_of
 from hitrate.logs.rebuilt import rebuilt
 from hitrate.logs.repr_text import literal_at
 
-_RECEIVED = re.compile(r"Received request (\S+?): (prompt|params): ")
-_DETAILS = re.compile(r"Request (\S+) details: prompt: ")
-_GENERATED = re.compile(r"Generated response (\S+?)(?: \(streaming complete\))?(?: details)?: ")
-_ARGUMENTS = re.compile(r"non-default args: (?=\{)")
-_LORA = re.compile(r"lora_request: LoRARequest\(.*?(?:lora_name|name)='([^']*)'")
+_RECEIVED = lazy_pattern(r"Received request (\S+?): (prompt|params): ")
+_DETAILS = lazy_pattern(r"Request (\S+) details: prompt: ")
+_GENERATED = lazy_pattern(r"Generated response (\S+?)(?: \(streaming complete\))?(?: details)?: ")
+_ARGUMENTS = lazy_pattern(r"non-default args: (?=\{)")
+_LORA = lazy_pattern(r"lora_request: LoRARequest\(.*?(?:lora_name|name)='([^']*)'")
 
 _IDS = "prompt_token_ids: "
 _OUTPUT_IDS = "output_token_ids: "

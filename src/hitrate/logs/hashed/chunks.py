@@ -26,24 +26,26 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from hitrate.core.lazy_pattern import lazy_pattern
+
 MARK = "~1:"
 """Opens hashed text; `NUMBER` a number, which stood in the JSON without quotes."""
 
 NUMBER = "~1#:"
 
-IN_JSON = re.compile(rb'"~1(#?):([^"\\]*)"')
+IN_JSON = lazy_pattern(rb'"~1(#?):([^"\\]*)"')
 """Hashed values in a JSON text: what kind of value, and the chunks."""
 
-IN_TEXT = re.compile(r"~1:((?:[A-Za-z][^;~]*;)*)")
+IN_TEXT = lazy_pattern(r"~1:((?:[A-Za-z][^;~]*;)*)")
 
-CHUNK = re.compile(r"([A-Za-z])([^;]*);")
+CHUNK = lazy_pattern(r"([A-Za-z])([^;]*);")
 
 _SIGNS = " \n\t\r\"'`<>()[]{},;|=:.!?-_*+#/\\~^&%$@"
 _CODES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkl"
 _CODE_OF = dict(zip(_SIGNS, _CODES, strict=False))
 _SIGN_OF = dict(zip(_CODES, _SIGNS, strict=False))
-_SIGN = re.compile(r"(?:z([0-9a-f]+)\.|([A-Za-l]))(?:(\d+))?")
-_RUN = re.compile(r"(.)\1*", re.DOTALL)
+_SIGN = lazy_pattern(r"(?:z([0-9a-f]+)\.|([A-Za-l]))(?:(\d+))?")
+_RUN = lazy_pattern(r"(.)\1*", re.DOTALL)
 
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
+from hitrate.core.lazy_pattern import lazy_pattern
+
+_DATA_URL = lazy_pattern(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 
 SYSTEM_ROLES = ("system", "developer")
 

@@ -8,11 +8,11 @@ prompts of a template begin with one.
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 
 from msgspec.structs import replace
 
+from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.prompt import CanonicalPrompt, Part
 from hitrate.targets.dialects.prompt_parts import text_part
 
@@ -21,7 +21,7 @@ PIECE_CHARACTERS = 512
 
 PIECE_IDS = 64
 
-_HEADER = re.compile(
+_HEADER = lazy_pattern(
     r"<\|im_start\|>(?P<chatml>\w*)\n?"
     r"|<\|(?:start_header_id|header_start)\|>(?P<llama>\w*)<\|(?:end_header_id|header_end)\|>\n*"
     r"|<start_of_turn>(?P<gemma>\w*)\n?"
@@ -36,7 +36,7 @@ _HEADER = re.compile(
 """Headers of turns: ChatML; Llama 3 and 4; Gemma; gpt-oss; Phi, Zephyr and GLM; DeepSeek; Command; Llama 2;
 Mistral."""
 
-_OPENING = re.compile(r"\s*(?:(?:<[^<>\s]{1,40}>|\[gMASK\])\s*)*")
+_OPENING = lazy_pattern(r"\s*(?:(?:<[^<>\s]{1,40}>|\[gMASK\])\s*)*")
 """What a template prints in front of the first turn: the token that begins a sequence."""
 
 _ROLES = {
@@ -54,7 +54,7 @@ _ROLES = {
 }
 """What a header names, in lower case, to the kind of the text behind it; "user" for any other."""
 
-_IDS = re.compile(r"(?:-?\d+ )+")
+_IDS = lazy_pattern(r"(?:-?\d+ )+")
 
 
 def rendered_parts(prompt: CanonicalPrompt) -> tuple[Part, ...]:
