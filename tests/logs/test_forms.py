@@ -40,10 +40,12 @@ def test_values_that_may_be_others(was, now, time, counts):
     line = LINE.replace(was, now)
     found = learnt().fit(line)
     assert found is not None
-    assert (found.time, found.counts) == (time, counts)
     record = json.loads(line)
+    assert (json.loads(found.time), [*map(int, found.counts)]) == (time, counts)
     assert json.loads(line[found.start : found.end]) == record["body"]
-    assert found.response == record["response"]
+    assert json.loads(found.response) == record["response"]
+    assert json.loads(found.usage) == record["response"]["usage"]
+    assert json.loads(found.answer_id) == record["response"]["id"]
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,7 @@ def test_values_that_may_be_others(was, now, time, counts):
         (b"1793534400.5", b'"1793534400.5"'),
         (b"1793534400.5", b"null"),
         (b"12,", b"-12,"),
+        (b"12,", b"1000000000,"),
         (b"12,", b"012,"),
         (b"12,", b"12.0,"),
         (b"12,", b'"12",'),
@@ -90,7 +93,30 @@ def test_members_in_any_order(line):
     later = line.replace(b"12:00:00", b"13:01:02").replace(b"1}", b"23}")
     found = learnt(line, BODY, "time").fit(later)
     assert found is not None
-    assert (found.time, found.counts, later[found.start : found.end]) == ("2026-11-01T13:01:02Z", [23], BODY)
+    assert (found.time, found.answer_id, found.counts) == (b'"2026-11-01T13:01:02Z"', None, (b"23",))
+    assert later[found.start : found.end] == BODY
+
+
+@pytest.mark.parametrize("number", [b"1", b'"caf\\u00e9"'])
+def test_an_answer_id_that_is_no_plain_text(number):
+    """What is a text is told, and has to be the same one."""
+    line = LINE.replace(b'"r1"', number)
+    found = learnt(line).fit(line)
+    assert found is not None and found.answer_id == (None if number == b"1" else number)
+    assert learnt(line).fit(line.replace(number, number[:-1] + b'9"')) is None
+
+
+@pytest.mark.parametrize("name", [b'"response"', b'"usage"', b'"trace"', b'"model"', b'"at"'])
+def test_a_name_with_an_escape_makes_no_form(name):
+    line = LINE.replace(name, name.replace(b"e", b"\\u0065").replace(b"a", b"\\u0061"))
+    assert learnt(line).fit(line) is None
+
+
+def test_a_time_of_another_notation_is_told():
+    line = LINE.replace(b"1793534400.5", b"1.7935344e9")
+    found = learnt(line).fit(line)
+    assert found is not None and found.time == b"1.7935344e9"
+    assert learnt(line).fit(LINE) is None
 
 
 def test_the_newest_forms_of_a_log_are_kept():

@@ -45,16 +45,16 @@ class _Array(Generic[V]):
         self.tail = tail
         self.beginning = data[:_START]
         self.key = data[start : start + _START] if stop - start >= _START else b""
-        self.becomes(data, stop, value)
+        self.value = value
+        self.becomes(data, stop)
 
-    def becomes(self, data: bytes, stop: int, value: V) -> None:
+    def becomes(self, data: bytes, stop: int) -> None:
         """The array that goes on with this one, at the same place."""
         self.data = data
         self.stop = stop
         self.front = memoryview(data)[:stop]
         self.last_at = last_at = max(self.start, stop - _LAST)
         self.last = data[last_at:stop]
-        self.value = value
 
 
 class Grown(Generic[V]):
@@ -137,7 +137,8 @@ class Grown(Generic[V]):
         del arrays[array]
         arrays[array] = None
         self._bytes += len(data) - len(array.data)
-        array.becomes(data, end if data[end - 1] > _LAST_WHITE_SPACE else _end_of_last(data, end), value)
+        array.value = value
+        array.becomes(data, end if data[end - 1] > _LAST_WHITE_SPACE else _end_of_last(data, end))
         if self._bytes > self._most_bytes:
             self._forget()
 

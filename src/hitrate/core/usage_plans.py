@@ -7,7 +7,7 @@ and reasoning tokens, for which readers compare figures: such a reply has to be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -55,22 +55,33 @@ class Plan(NamedTuple):
     """How a reply of one shape is read."""
 
     wire: str
-    names: tuple[str, ...]
-    """Of the fields of `Usage` that are a count each."""
-    places: Callable[[list[int]], tuple[int, ...]]
-    """What takes these out of all counts."""
-    summed: tuple[tuple[str, tuple[int, ...]], ...]
-    """Names of fields that are a sum of counts, with their places."""
-    fixed: dict[str, Any]
-    """The other fields: they say where the counts stand."""
+    sums: tuple[tuple[int, ...], ...]
+    """Places of counts that are added up, for each figure that is a sum."""
+    figures: Callable[[Sequence[int | None]], tuple[int | None, ...]]
+    """What takes all figures of `Usage`, in order, out of the counts, the sums and a None behind them."""
+    cached_source: str
+    sources: dict[str, str]
 
-    def usage(self, counts: list[int]) -> Usage | None:
+    def usage(self, counts: Sequence[int]) -> Usage | None:
         """None where the figures have to be compared."""
-        figures: dict[str, Any] = dict(zip(self.names, self.places(counts), strict=True))
-        for figure, addends in self.summed:
-            figures[figure] = sum([counts[place] for place in addends])
-        usage = Usage(**figures, **self.fixed)
-        return usage if _is_plain(usage) else None
+        known = (*counts, *[sum([counts[place] for place in places]) for places in self.sums]) if self.sums else counts
+        prompt, cached, written, written_5m, written_1h, output, reasoning = self.figures((*known, None))
+        if reasoning or (cached or 0) > (prompt or 0):
+            return None
+        return Usage(
+            prompt_tokens=prompt,
+            cached_tokens=cached,
+            written_tokens=written,
+            written_5m_tokens=written_5m,
+            written_1h_tokens=written_1h,
+            output_tokens=output,
+            reasoning_tokens=reasoning,
+            cached_source=self.cached_source,
+            sources=self.sources,
+        )
+
+
+_FIGURES = Usage.__struct_fields__[:7]
 
 
 def shape_of(response: Mapping[str, Any], named: str | None) -> Shape | None:
@@ -100,10 +111,10 @@ def plan_of(shape: Shape, response: Mapping[str, Any], wire: str, usage: Usage) 
     if len(places) < len(shape.counts):  # names with dots in them, which look like a path
         return None
     figures = {figure: tuple(places[path] for path in source.split(" + ")) for figure, source in usage.sources.items()}
-    single = {figure: found[0] for figure, found in figures.items() if len(found) == 1}
-    summed = tuple((figure, found) for figure, found in figures.items() if len(found) > 1)
-    fixed = {"cached_source": usage.cached_source, "sources": usage.sources}
-    return Plan(wire, tuple(single), _taker(tuple(single.values())), summed, fixed)
+    sums = tuple(dict.fromkeys(found for found in figures.values() if len(found) > 1))
+    order = [*((place,) for place in range(len(shape.counts))), *sums]
+    taken = (order.index(figures[name]) if name in figures else len(order) for name in _FIGURES)
+    return Plan(wire, sums, itemgetter(*taken), usage.cached_source, usage.sources)
 
 
 class UsagePlans:
@@ -122,12 +133,6 @@ class UsagePlans:
         plan = plan_of(shape, response, wire, usage)
         if plan is not None:
             self._plans.put(shape.key, plan)
-
-
-def _taker(places: tuple[int, ...]) -> Callable[[list[int]], tuple[int, ...]]:
-    if len(places) < 2:
-        return lambda counts: tuple(counts[place] for place in places)
-    return itemgetter(*places)
 
 
 def _add_shape(value: Any, key: list[Any], counts: list[int]) -> bool:

@@ -8,6 +8,7 @@ record. What fits is JSON with the same members, each with a value of the same k
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from hitrate.core import usage_plans
 from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.model import Reading, Usage
-from hitrate.core.usage_plans import Plan, are_counts
+from hitrate.core.usage_plans import Plan
 
 _MOST_FORMS = 8
 _MOST_LEARNT = 64
@@ -26,27 +27,36 @@ _LONGEST = 4096
 
 _TOKEN = lazy_pattern(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\],]|[^\s{}\[\],"]+', re.DOTALL)
 
-_COUNT = rb"(0|[1-9][0-9]{0,14})"
+_COUNT = rb"(0|[1-9][0-9]{0,8})"
+"""None of them is above `MOST_TOKENS`."""
+
 _NUMBER = rb"-?(?:0|[1-9][0-9]{0,18})(?:\.[0-9]{1,20})?"
 _TEXT = rb'"[ !#-\[\]-~]*"'
 """ASCII without a character that is escaped in JSON, so it says what it looks like."""
 
+_ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
+"""With it a name can be written that is not seen at a glance."""
+
 _MODEL = "model"
 _RESPONSE = ["", "response"]
-_decode = msgspec.json.Decoder().decode
+_GROUPS = {"response": _RESPONSE, "usage": [*_RESPONSE, "usage"]}
+"""Objects that are wanted as a whole, by what they stand under."""
 
 
 class Fitting(msgspec.Struct, frozen=True, gc=False):
-    """A line that fits a form, with the values in it that a call is made of."""
+    """A line that fits a form, with the texts in it that a call is made of."""
 
     form: Form
     start: int
     """Of the body in the line."""
     end: int
-    time: str | int | float | None
-    response: dict[str, Any]
-    counts: list[int]
-    """In the response, in order."""
+    time: bytes | None
+    answer_id: bytes | None
+    response: bytes
+    usage: bytes
+    """In the response."""
+    counts: tuple[bytes, ...]
+    """In the usage, in order."""
 
 
 class Form:
@@ -54,51 +64,34 @@ class Form:
 
     def __init__(self, front: bytes, tail: bytes, time_member: str, model: str | None) -> None:
         self.model = model
-        """As the record has it, where neither the body nor the response does."""
+        """As the response or the record has it."""
         self.wire = ""
         self.dialect: str | None = ""
         """The wire of its calls, and the one that their bodies look like; known when `learn` was called."""
         self._plan: Plan | None = None
         in_front, _ = _pattern(front, time_member, [])
-        behind, opening = _pattern(tail, time_member, [""])
+        behind, self.opening = _pattern(tail, time_member, [""])
         front_pattern, tail_pattern = re.compile(in_front), re.compile(behind)
-        self._front, self._tail = front_pattern.match, tail_pattern.fullmatch
-        self._opening = opening
-        self._time_in_front, self._time_behind = ("time" in one.groupindex for one in (front_pattern, tail_pattern))
-        self._response_in_front = "response" in front_pattern.groupindex
-        response = front_pattern if self._response_in_front else tail_pattern
-        first = response.groupindex["response"]
-        self._counts = slice(first, first + in_front.count(_COUNT) + behind.count(_COUNT))
+        self.front, self.tail = front_pattern.match, tail_pattern.fullmatch
+        places = {name: group - 1 for name, group in front_pattern.groupindex.items()}
+        places |= {name: front_pattern.groups + group - 1 for name, group in tail_pattern.groupindex.items()}
+        time, answer_id, response, usage = (places.get(name, -1) for name in ("time", "id", "response", "usage"))
+        counts = in_front.count(_COUNT) + behind.count(_COUNT)
+        self.values = itemgetter(time, answer_id, response, usage, slice(usage + 1, usage + 1 + counts))
+        """Of a fitting, out of the texts in all places and a None behind them."""
 
-    def fit(self, data: bytes) -> Fitting | None:
-        front = self._front(data)
-        if front is None:
-            return None
-        start = front.end()
-        end = data.rfind(self._opening, start)
-        tail = self._tail(data, end) if end > start else None
-        if tail is None:
-            return None
-        time = None
-        if self._time_in_front:
-            time = _decode(front["time"])
-        elif self._time_behind:
-            time = _decode(tail["time"])
-        values = front if self._response_in_front else tail
-        return Fitting(
-            self, start, end, time, _decode(values["response"]), list(map(int, values.groups()[self._counts]))
-        )
-
-    def usage(self, counts: list[int]) -> Usage | None:
+    def usage(self, fitting: Fitting) -> Usage | None:
         """As a reader of replies has it; None where that has to be asked."""
-        return None if self._plan is None or not are_counts(counts) else self._plan.usage(counts)
+        return None if self._plan is None else self._plan.usage([*map(int, fitting.counts)])
 
-    def learn(self, fitting: Fitting, reading: Reading, wire: str, dialect: str | None) -> None:
+    def learn(
+        self, fitting: Fitting, response: dict[str, Any], reading: Reading, wire: str, dialect: str | None
+    ) -> None:
         """How replies are read, by one whose wire was told by its shape."""
-        shape = usage_plans.shape_of(fitting.response, None)
-        plain = reading.reply is None and reading.raw_usage is fitting.response.get("usage")
-        if self._plan is None and plain and shape is not None and shape.counts == fitting.counts:
-            self._plan = usage_plans.plan_of(shape, fitting.response, wire, reading.usage)
+        shape = usage_plans.shape_of(response, None)
+        plain = reading.reply is None and reading.raw_usage is response.get("usage")
+        if self._plan is None and plain and shape is not None and shape.counts == [*map(int, fitting.counts)]:
+            self._plan = usage_plans.plan_of(shape, response, wire, reading.usage)
             self.wire, self.dialect = wire, dialect
 
 
@@ -111,8 +104,14 @@ class Forms:
 
     def fit(self, data: bytes) -> Fitting | None:
         for form in self._forms:
-            if (found := form.fit(data)) is not None:
-                return found
+            front = form.front(data)
+            if front is None:
+                continue
+            start = front.end()
+            end = data.rfind(form.opening, start)
+            tail = form.tail(data, end) if end > start else None
+            if tail is not None:
+                return Fitting(form, start, end, *form.values((*front.groups(), *tail.groups(), None)))
         return None
 
     def learn(self, data: bytes, body: bytes, *, time_member: str, model: str | None) -> None:
@@ -121,6 +120,8 @@ class Forms:
         start = data.find(body)
         front, tail = data[:start], data[start + len(body) :]
         if start < 0 or len(front) + len(tail) > _LONGEST or self._learnt >= _MOST_LEARNT:
+            return
+        if _ESCAPED_LETTER.search(front) or _ESCAPED_LETTER.search(tail):
             return
         self._learnt += 1
         self._forms = [Form(front, tail, time_member, model), *self._forms[: _MOST_FORMS - 1]]
@@ -141,9 +142,10 @@ def _pattern(text: bytes, time_member: str, around: list[str]) -> tuple[bytes, b
             continue
         if token in (b"{", b"["):
             around.append(name)
-            place = b"(?P<response>" + re.escape(token) if around == _RESPONSE else None
+            group = next((group for group, path in _GROUPS.items() if around == path), None)
+            place = None if group is None else f"(?P<{group}>".encode() + re.escape(token)
         elif token in (b"}", b"]"):
-            place = re.escape(token) + b")" if around == _RESPONSE else None
+            place = re.escape(token) + b")" if around in _GROUPS.values() else None
             around.pop()
         else:
             place = _place(token, around, name, time_member) if token != b"," else None
@@ -157,14 +159,16 @@ def _pattern(text: bytes, time_member: str, around: list[str]) -> tuple[bytes, b
 
 
 def _place(token: bytes, around: list[str], name: str, time_member: str) -> bytes | None:
-    """The pattern of a value that may be another one in the next record; None for one that says what a call is."""
+    """The pattern of a value that may be another one in the next record, or is wanted by itself; None for any other."""
     in_response = around[1:2] == ["response"]
+    group = "id" if around == _RESPONSE and name == "id" else "time" if around == [""] and name == time_member else ""
     if token.startswith(b'"'):
-        is_free = name == "id" and around == _RESPONSE if in_response else name != _MODEL
+        is_free = group != "" or (not in_response and name != _MODEL)
         pattern = _TEXT
     else:
         is_free = around[2:3] == ["usage"] or not in_response
         pattern = _COUNT if in_response else _NUMBER
+        group = group if group == "time" else ""
     if not is_free or re.fullmatch(pattern, token) is None:
-        return None
-    return b"(?P<time>" + pattern + b")" if around == [""] and name == time_member else pattern
+        pattern = re.escape(token) if group else b""
+    return f"(?P<{group}>".encode() + pattern + b")" if group else pattern or None

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Protocol
 
 from msgspec import Struct
 
-from hitrate.core.growth import AllTexts, GoesOn
+from hitrate.core.growth import Shown
 from hitrate.core.model import Call, Reading
 from hitrate.core.money import Price
 from hitrate.core.records import Remark, Skipped
@@ -37,8 +37,14 @@ class ContentNotKept(Struct, frozen=True):
     """Calls hold stand-ins for prompts and replies, of their length and kind; comes before the first such call."""
 
 
-Item = Call | GoesOn | AllTexts | Skipped | Remark | Repeated | OwnPrice | OwnRules | ContentNotKept
-"""`GoesOn` and `AllTexts` come right before the call that they are of."""
+class ReadCall(Struct, frozen=True, gc=False):
+    """A call, and what reading it has shown of its messages."""
+
+    call: Call
+    shown: Shown
+
+
+Item = Call | ReadCall | Skipped | Remark | Repeated | OwnPrice | OwnRules | ContentNotKept
 
 
 class ReplyReader(Protocol):

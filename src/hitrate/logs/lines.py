@@ -269,13 +269,8 @@ def raw_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped]]:
     while True:
         try:
             line = stream.readline(LONGEST_LINE)
-            length = len(line)
-            too_long = length == LONGEST_LINE and not line.endswith(b"\n")
-            if too_long:
-                line = line[:1]
-                while (more := stream.readline(1 << 20)) and not more.endswith(b"\n"):
-                    length += len(more)
-                length += len(more)
+            is_longer = len(line) == LONGEST_LINE and not line.endswith(b"\n")
+            rest = _rest_of_line(stream) if is_longer else 0
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             reason = f"the compressed file cannot be read on from here: {error}"
             yield number + 1, offset, Skipped(line=number + 1, reason=reason)
@@ -283,19 +278,27 @@ def raw_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped]]:
         if not line:
             return
         number += 1
-        if too_long:
-            yield (
-                number,
-                offset,
-                Skipped(line=number, reason=f"a line of {length:,} bytes, expected at most {LONGEST_LINE:,}"),
-            )
+        if is_longer:
+            reason = f"a line of {len(line) + rest:,} bytes, expected at most {LONGEST_LINE:,}"
+            yield number, offset, Skipped(line=number, reason=reason)
+            offset += rest
         elif number > 1 and line[0] > _LAST_WHITE_SPACE:  # the usual one
             yield number, offset, line.strip()
         else:
             if number == 1:
+                offset += len(line)
                 line = line.removeprefix(_BYTE_ORDER_MARK)
-                offset += length - len(line)
-                length = len(line)
+                offset -= len(line)
             if data := line.strip():
                 yield number, offset + line.index(data[:1]), data
-        offset += length
+        offset += len(line)
+
+
+def _rest_of_line(stream: BinaryIO) -> int:
+    """Bytes of a line that are not kept."""
+    length = 0
+    while more := stream.readline(1 << 20):
+        length += len(more)
+        if more.endswith(b"\n"):
+            break
+    return length

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from hitrate.core.model import Call, Reading, Timing
 from hitrate.core.recent import Recent
 from hitrate.core.wires import RENDERED, wire_named
@@ -19,9 +21,13 @@ from hitrate.logs.pairs import (
     Body,
     unix_time,
 )
+from hitrate.logs.split import KnownBody
 
 _SHAPES = 256
 """Sets of members, of a record and its response, that are kept in mind."""
+
+_QUOTE = ord('"')
+_decode = msgspec.json.Decoder().decode
 
 
 class PlainCalls:
@@ -54,35 +60,55 @@ class PlainCalls:
             return None
         return _call(response, record.get("model"), body, found, reading, at, line)
 
-    def in_form(self, fitting: Fitting, body: Body, line: int | None) -> Call | None:
-        """For a line that fits the form of such a record."""
-        form, told, response = fitting.form, fitting.time, fitting.response
-        at = told if type(told) is float and told < LATEST_IN_SECONDS else None
-        if told is not None and (at is None or at < EARLIEST) and (at := unix_time(told)) is None:
+    def in_form(self, fitting: Fitting, body: bytes, known: KnownBody, line: int | None) -> Call | None:
+        """For a line that fits the form of such a record. Its body has messages, so it is none that was rendered."""
+        form, told = fitting.form, fitting.time
+        at = None
+        if told is not None and (at := _unix_time(told)) is None:
             return None
-        if body.dialect == form.dialect and (usage := form.usage(fitting.counts)) is not None:
-            return Call(
-                target="",
-                dialect=form.wire,
-                body=body.data,
-                model=_text(body.model) or _text(response.get("model")) or _text(form.model),
-                usage=usage,
-                timing=None if at is None else Timing(at=at, sent_at_s=at),
-                raw_usage=response["usage"],
-                line=line,
-            )
-        found, reading = self._read_reply(response, RENDERED if _is_rendered(body) else None)
+        usage = form.usage(fitting) if known.dialect == form.dialect else None
+        if usage is None:
+            return self._of_response(fitting, body, known, at, line)
+        return Call(
+            target="",
+            dialect=form.wire,
+            body=body,
+            model=known.model or form.model,
+            usage=usage,
+            timing=None if at is None else Timing(at=at, sent_at_s=at),
+            raw_usage=_decode(fitting.usage),
+            line=line,
+        )
+
+    def _of_response(
+        self, fitting: Fitting, body: bytes, known: KnownBody, at: float | None, line: int | None
+    ) -> Call | None:
+        response = _decode(fitting.response)
+        found, reading = self._read_reply(response, None)
         if reading.fault is not None:
             return None
-        call = _call(response, form.model, body, found, reading, at, line)
+        dialect = known.dialect
+        call = _call(response, fitting.form.model, Body((), body, known.model, dialect), found, reading, at, line)
         if found is not None and call.dialect == found:
-            form.learn(fitting, reading, found, body.dialect)
+            fitting.form.learn(fitting, response, reading, found, dialect)
         return call
+
+
+def _unix_time(told: bytes) -> float | None:
+    """Of a number or a text in JSON."""
+    if told[0] != _QUOTE and EARLIEST <= (at := float(told)) < LATEST_IN_SECONDS:
+        return at
+    return unix_time(_decode(told))
+
+
+def model_of(record: dict[str, Any]) -> str | None:
+    """The model that a plain record names beside its body."""
+    return _text(record["response"].get("model")) or _text(record.get("model"))
 
 
 def time_member_of(record: dict[str, Any]) -> str:
     """The member that the time of a plain record stands in; "" for none."""
-    return next((name for name in TIME_MEMBERS if name in record), "")
+    return next((name for name in TIME_MEMBERS if record.get(name) is not None), "")
 
 
 def _time_member_alone(record: dict[str, Any], response: dict[str, Any]) -> str:

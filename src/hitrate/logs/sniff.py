@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from typing import BinaryIO, cast
 
-from hitrate.core.growth import AllTexts, GoesOn, Shown
+from hitrate.core.growth import Shown
 from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.records import RecordCount, Records, Remark, Skipped
@@ -36,7 +36,7 @@ from hitrate.logs.formats.swe_agent import SweAgent
 from hitrate.logs.formats.tau_bench import TauBench
 from hitrate.logs.formats.token_ids import TokenIds
 from hitrate.logs.formats.vllm import Vllm
-from hitrate.logs.interface import ContentNotKept, Item, LogReader, OwnPrice, OwnRules, Repeated, ReplyReader
+from hitrate.logs.interface import ContentNotKept, Item, LogReader, OwnPrice, OwnRules, ReadCall, Repeated, ReplyReader
 from hitrate.logs.lines import HEAD_BYTES, decoded, raw_lines
 from hitrate.logs.opened import FromUtf16, head_of, opened
 from hitrate.logs.refused import document_members, reason_against, reason_against_table
@@ -101,12 +101,14 @@ class Log:
     def _calls(self, read: Callable[[BinaryIO, ReplyReader], Iterator[Item]]) -> Iterator[Call]:
         try:
             for item in read(self._stream, self._read_reply):
-                if isinstance(item, Call):
+                if isinstance(item, ReadCall):
+                    self._count.use()
+                    self.shown = item.shown
+                    yield item.call
+                    self.shown = None
+                elif isinstance(item, Call):
                     self._count.use()
                     yield item
-                    self.shown = None
-                elif isinstance(item, GoesOn | AllTexts):
-                    self.shown = item
                 elif isinstance(item, Skipped):
                     self._count.skip(item)
                 elif isinstance(item, Remark):

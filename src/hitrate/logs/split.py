@@ -49,9 +49,6 @@ _DEEPEST_PIECE = DEEPEST - 8
 """Levels in a piece that are certain to be few enough in the line."""
 
 
-_ESCAPED_LETTERS = (b"\\u006", b"\\u007")
-"""With them a member's name can be written that is not seen at a glance."""
-
 _decode = msgspec.json.Decoder().decode
 _decode_text_messages = msgspec.json.Decoder(list[TextMessage]).decode
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -69,33 +66,31 @@ class _Around(NamedTuple):
     """The wire it is for, as far as that shows outside the messages."""
 
 
-class Origin:
-    """The call that a body was last read of."""
+class KnownBody:
+    """A body that is in order, and then the ones that go on with it."""
 
-    __slots__ = ("call", "form")
+    __slots__ = ("around", "call", "dialect", "form", "model", "name", "wires")
 
-    def __init__(self, form: object = None) -> None:
+    def __init__(self, name: str, wires: frozenset[str], around: _Around, form: object) -> None:
+        self.name = name
+        """Of the member that holds its messages."""
+        self.around = around
+        model = around.members.get("model")
+        self.model: str | None = model if isinstance(model, str) and model else None
+        self.wires: frozenset[str] = frozenset()
+        """The wires that its messages could be for, each by itself."""
+        self.goes_on(wires, form)
+
+    def goes_on(self, wires: frozenset[str], form: object) -> None:
+        """With messages for these wires, in a line that `form` fits; None where that is not known."""
+        if self.wires is not wires:
+            self.wires |= wires
+            mixed = self.around.dialect == "openai-chat" and "anthropic-messages" in self.wires
+            self.dialect = "anthropic-messages" if mixed else self.around.dialect
         self.form = form
         """By which all but its body, time and counts is known; None where it is not."""
         self.call = -1
-        """Its number among the calls of the log, once it is one."""
-
-
-class _Known(msgspec.Struct, frozen=True, gc=False):
-    """A body that is in order."""
-
-    name: str
-    """Of the member that holds its messages."""
-    wires: frozenset[str]
-    """The wires that its messages could be for, each by itself."""
-    around: _Around
-    origin: Origin
-
-    @property
-    def dialect(self) -> str | None:
-        if self.around.dialect == "openai-chat" and "anthropic-messages" in self.wires:
-            return "anthropic-messages"
-        return self.around.dialect
+        """The number among the calls of the log of the one that it was first read of, once it is one."""
 
 
 class Splitter:
@@ -105,7 +100,7 @@ class Splitter:
         self._bodies = Layouts()
         self._lists = {name: Layouts() for name in _LISTS}
         self._messages: dict[str, Recent[int, str]] = {name: Recent(_REMEMBERED) for name in _LISTS}
-        self._grown: Grown[_Known] = Grown()
+        self._grown: Grown[KnownBody] = Grown()
         self._members: Recent[int, str] = Recent(_MEMBERS_REMEMBERED)
         self._around: Recent[bytes, _Around] = Recent(_BODIES_REMEMBERED)
         self._records: Recent[bytes, bool] = Recent(_RECORDS_REMEMBERED)
@@ -151,25 +146,20 @@ class Splitter:
                 self._lists[name].learn(body, name, bytes(members[name]))
                 return
 
-    def body(self, data: bytes, origin: Origin) -> tuple[Body, Shown | None] | None:
-        """A body that was cut out of a line, and what that showed; None where the line has to be decoded. `origin` is
-        kept with the body."""
-        found = self._gone_on(data, origin) or self._cut(data, origin)
-        if found is None:
-            return None
-        known, shown = found
-        return Body((), data, known.around.members.get("model"), known.dialect), shown
+    def body(self, data: bytes, form: object) -> tuple[KnownBody, Shown | None] | None:
+        """What is known of a body that was cut out of a line, and what reading it showed; None where the line has to be
+        decoded. `form` is the one that the line fits, None where it is not known."""
+        return self._gone_on(data, form) or self._cut(data, form)
 
     def _body(self, data: bytes, path: tuple[str, ...]) -> tuple[dict[str, Any], Body] | None:
         """The members of a body, without its messages, and what a `Call` needs of it."""
-        origin = Origin()
-        found = self._gone_on(data, origin) or self._cut(data, origin)
+        found = self.body(data, None)
         if found is None:
             return None
         members = found[0].around.members
         return members, Body(path, data, members.get("model"), found[0].dialect)
 
-    def _gone_on(self, data: bytes, origin: Origin) -> tuple[_Known, GoesOn | None] | None:
+    def _gone_on(self, data: bytes, form: object) -> tuple[KnownBody, GoesOn | None] | None:
         """A body that is an earlier one with further messages, or none: by far the most usual."""
         found = self._grown.find_whole(data)
         if found is None:
@@ -181,14 +171,14 @@ class Splitter:
         wires = _TEXT_WIRES if texts else self._wires_of_each(known.name, new)
         if wires is None:
             return None
-        before, goes_on = known.origin, None
-        if texts and before.call >= 0 and before.form is origin.form:
-            goes_on = GoesOn(before.call, self._grown.found_front(), texts)
-        known = _Known(known.name, wires if wires >= known.wires else known.wires | wires, known.around, origin)
+        goes_on = None
+        if texts and known.call >= 0 and known.form is form:
+            goes_on = GoesOn(known.call, self._grown.found_front(), texts)
+        known.goes_on(wires, form)
         self._grown.go_on(data, known)
         return known, goes_on
 
-    def _cut(self, data: bytes, origin: Origin) -> tuple[_Known, AllTexts | None] | None:
+    def _cut(self, data: bytes, form: object) -> tuple[KnownBody, AllTexts | None] | None:
         """A body that is laid out as an earlier one."""
         for name, layouts in self._lists.items():
             for start, end in layouts.guess(data):
@@ -196,7 +186,7 @@ class Splitter:
                 found = None if around is None else self._wires(name, data, start, end)
                 if around is not None and found is not None:
                     wires, texts = found
-                    known = _Known(name, wires, around, origin)
+                    known = KnownBody(name, wires, around, form)
                     if wires:
                         self._grown.keep(data, start, end, known)
                     return known, AllTexts(start, end, texts) if texts else None
@@ -295,13 +285,21 @@ _TEXT_WIRES = frozenset({"openai-chat"})
 def _text_messages(array: bytes) -> list[TextMessage] | None:
     """The messages in a JSON array, each a role and a text and both given once: fast to be read. None where there is
     anything else, or nothing."""
-    if b"\\u00" in array and any(escaped in array for escaped in _ESCAPED_LETTERS):
-        return None
     try:
         messages = _decode_text_messages(array)
     except _NOT_JSON:
         return None
-    return messages if 0 < len(messages) == array.count(b'"role"') == array.count(b'"content"') else None
+    return messages if messages and _are_given_once(messages, array) else None
+
+
+def _are_given_once(messages: list[TextMessage], array: bytes) -> bool:
+    """Whether an array of messages has no member beside those that were read of it: with its name and text each takes
+    four quotes, and all others are escaped ones in these texts."""
+    others = len(array) - len(array.replace(b'"', b"")) - 8 * len(messages)  # `count` takes some times as long
+    if not others:
+        return True
+    in_texts = sum([message.role.count('"') + message.content.count('"') for message in messages])
+    return others == in_texts and b"\\u0022" not in array
 
 
 def _wire(name: str, message: Any) -> str | None:

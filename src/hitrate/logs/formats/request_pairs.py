@@ -16,11 +16,11 @@ from hitrate.core.model import Call
 from hitrate.core.recent import Recent
 from hitrate.core.records import Skipped
 from hitrate.logs.forms import Forms
-from hitrate.logs.interface import Item, Repeated, ReplyReader
+from hitrate.logs.interface import Item, ReadCall, Repeated, ReplyReader
 from hitrate.logs.lines import decoded, first_objects, raw_lines
 from hitrate.logs.pairs import Exchange, is_exchange, request_in
-from hitrate.logs.plain_calls import PlainCalls, time_member_of
-from hitrate.logs.split import Origin, Splitter
+from hitrate.logs.plain_calls import PlainCalls, model_of, time_member_of
+from hitrate.logs.split import Splitter
 
 _REMEMBERED = 1 << 16
 """Records kept in mind to know a repeated one by; what ships logs twice does so within moments."""
@@ -38,8 +38,10 @@ class RequestPairs:
         for number, offset, data in raw_lines(stream):
             if isinstance(data, Skipped):
                 yield data
+            elif (item := lines.in_form(data, number)) is not None:
+                yield item
             else:
-                yield from lines.in_form(data, number) or lines.read(data, number, offset)
+                yield from lines.read(data, number, offset)
 
 
 class _Lines:
@@ -53,28 +55,30 @@ class _Lines:
         self._seen: Recent[tuple[str, int], bool] = Recent(_REMEMBERED)
         self._calls = 0
 
-    def in_form(self, data: bytes, number: int) -> tuple[Item, ...]:
-        """What is in a line that is an earlier one with another body; nothing where it has to be looked at."""
+    def in_form(self, data: bytes, number: int) -> Call | ReadCall | Repeated | None:
+        """What is in a line that is an earlier one with another body; None where it has to be looked at."""
         fitting = self._forms.fit(data)
         if fitting is None:
-            return ()
-        form = fitting.form
-        identity = _identity(fitting.response, data)
-        if identity is not None and self._seen.get(identity):
-            return (Repeated(),)
-        origin = Origin(form)
-        found = self._splitter.body(data[fitting.start : fitting.end], origin)
+            return None
+        form, identity = fitting.form, None
+        if fitting.answer_id is not None:
+            identity = msgspec.json.decode(fitting.answer_id), hash(data)
+            if self._seen.get(identity):
+                return Repeated()
+        body = data[fitting.start : fitting.end]
+        found = self._splitter.body(body, form)
         if found is None:
-            return ()
-        body, shown = found
-        call = self._plain.in_form(fitting, body, number)
+            return None
+        known, shown = found
+        call = self._plain.in_form(fitting, body, known, number)
         if call is None:
-            return ()
+            return None
         if identity is not None:
             self._seen.put(identity, True)
-        origin.call = self._calls
+        if known.call < 0:
+            known.call, known.form = self._calls, form
         self._calls += 1
-        return (call,) if shown is None else (shown, call)
+        return call if shown is None else ReadCall(call, shown)
 
     def read(self, data: bytes, number: int, offset: int) -> Iterator[Item]:
         for item in self._read(data, number, offset):
@@ -89,7 +93,7 @@ class _Lines:
                 yield Repeated()
             elif (call := self._plain.of_record(record, body, number)) is not None:
                 if len(body.path) == 1:
-                    self._forms.learn(data, body.data, time_member=time_member_of(record), model=record.get("model"))
+                    self._forms.learn(data, body.data, time_member=time_member_of(record), model=model_of(record))
                 yield call
             else:
                 yield from exchange.read_with(record, body, line=number)
