@@ -233,7 +233,7 @@ class _Reader:
         if self._quote is None or (call.usage.prompt_tokens is None and call.usage == _NO_USAGE):
             return None
         found = self._quote(call)
-        return found.price if isinstance(found, Quote) else None
+        return found.price if type(found) is Quote else None
 
 
 _NO_USAGE = Usage()

@@ -95,6 +95,8 @@ _CLAUDE_WRITE, _CLAUDE_WRITE_1H = 1.25, 2.0
 _MAY_NAME_TIER = frozenset({"service_tier", "usage"})
 """Members of a usage as received in which `service_tier` finds one."""
 
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+
 STANDARD_TIERS = frozenset({"standard", "default", "auto", "on_demand"})
 
 
@@ -205,6 +207,7 @@ class PriceBook:
         self._model = model
         self._provider = provider
         self._known: dict[tuple[Any, ...], Quote | Unpriced] = {}
+        self._answers: dict[Quote | Unpriced, Quote | Unpriced] = {}
         self.own: Price | None = None
         """Prices that the log itself gives."""
 
@@ -222,14 +225,21 @@ class PriceBook:
         if model is None:
             return Unpriced("no model named")
         # Prices change by the day and, at DeepSeek, by the hour.
-        key = (target, model, tier, None if call.timing is None else call.timing.at // 60)
+        timing = call.timing
+        key = (target, model, tier, None if timing is None else timing.at // 60)
         found = self._known.get(key)
         if found is None:
             if len(self._known) > 10_000:
                 self._known.clear()
-            at = None if call.timing is None else datetime.datetime.fromtimestamp(call.timing.at, datetime.UTC)
-            found = self._known[key] = self._look_up(target, model, at, tier)
+            at = None if timing is None else datetime.datetime.fromtimestamp(timing.at, datetime.UTC)
+            found = self._known[key] = self._as_before(self._look_up(target, model, at, tier))
         return found
+
+    def _as_before(self, found: Quote | Unpriced) -> Quote | Unpriced:
+        """The very object of an equal answer that was given lately: calls at one price are added up faster."""
+        if found not in self._answers and len(self._answers) > 1_000:
+            self._answers.clear()
+        return self._answers.setdefault(found, found)
 
     def quote_ahead(self, target: str, model: str) -> Quote | Unpriced:
         """The price now of calls that are yet to be made, at the standard tier."""
@@ -312,15 +322,13 @@ def with_documented_writes(price: Price, model: str | None) -> Price:
 
 def _has_unpriced_writes(usage: Mapping[str, Any]) -> bool:
     """OpenAI bills twelve-hour writes higher, by a factor it does not publish."""
-    return _twelve_hours(usage.get("prompt_tokens_details")) or _twelve_hours(usage.get("input_tokens_details"))
-
-
-def _twelve_hours(details: Any) -> bool:
-    if not details or not isinstance(details, dict) or "cache_write_tokens_details" not in details:
-        return False
-    writes = details["cache_write_tokens_details"]
-    found = writes.get("ttl_12h_tokens") if isinstance(writes, dict) else None
-    return isinstance(found, int) and found > 0
+    for name in _DETAILS:
+        details = usage.get(name)
+        if details and isinstance(details, dict) and (writes := details.get("cache_write_tokens_details")):
+            found = writes.get("ttl_12h_tokens") if isinstance(writes, dict) else None
+            if isinstance(found, int) and found > 0:
+                return True
+    return False
 
 
 def _per_mtok(entry: _Entry | _Step) -> dict[str, Any]:

@@ -111,10 +111,11 @@ class Sketcher:
         return reader.parts_of_texts(messages) if reader.has_list else None
 
     def _reader(self, dialect: str) -> _WireSketcher:
-        name = wire_named(dialect)
-        reader = self._readers.get(name)
+        reader = self._readers.get(dialect)
         if reader is None:
-            reader = self._readers[name] = _WireSketcher(name, self._remembered)
+            name = wire_named(dialect)
+            reader = self._readers.get(name) or _WireSketcher(name, self._remembered)
+            self._readers[dialect] = self._readers[name] = reader
         return reader
 
 
