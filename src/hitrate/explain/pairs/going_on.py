@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from hitrate.core.prompt import Part
 from hitrate.explain.evidence import Pair, Seen
 from hitrate.explain.pairs.known_calls import KnownCalls, Tip
+from hitrate.explain.pairs.prompt_shape import digest_of
 
 
 def going_on(known: KnownCalls, seen: Seen, parts: Sequence[Part]) -> Pair | None:
@@ -30,9 +31,8 @@ def going_on_from(known: KnownCalls, tip: Tip, seen: Seen, further: Sequence[Par
     """The same for an answered call, already said to be of the tip's conversation and session, of whose prompt is known
     that it is that of the tip with `further` parts behind it."""
     owner, owner_of = tip.owner, known.last_with.owner_of
-    for part in further:
-        if owner_of(part.digest) is not None:
-            return None
+    if any(map(owner_of, map(digest_of, further))):
+        return None
     if owner.held != owner.all and owner_of(tip.prompt.digests[-1]) is not owner:
         return None
     return _carried_on(known, seen, tip, further) if owner.all else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from hitrate.core.recent import Recent
 from hitrate.explain.evidence import Relation, Seen
 from hitrate.explain.pairs.newest_with import NewestWith, Owner
 from hitrate.explain.pairs.prefix_tree import PrefixTree, Walk
-from hitrate.explain.pairs.prompt_shape import Prompt, go_on_with
+from hitrate.explain.pairs.prompt_shape import Prompt, digest_of, go_on_with
 
 _TIPS = 256
 """Conversations whose newest prompt is kept with the kinds and lengths of its parts."""
@@ -22,9 +21,6 @@ _TIPS = 256
 _LATELY = 4
 _SAME_END = 16
 """Calls that are looked through for one that ends at a place: more end with "Continue." than are worth a look."""
-
-
-_digest_of = attrgetter("digest")
 
 
 class KnownCall(Struct, frozen=True, gc=False):
@@ -158,7 +154,7 @@ class KnownCalls:
         answered call has sent it again."""
         before, prompt = tip.call, tip.prompt
         known = self.calls[before]
-        digests = list(map(_digest_of, further))
+        digests = list(map(digest_of, further))
         call = self.tree.extend(before, digests)
         if call is None:
             return False

@@ -48,7 +48,7 @@ def prompt_of(sketch: Sketch, rendered: bool = False) -> Prompt:
         if part.kind not in HEAD_KINDS:
             break
         head += 1
-    return Prompt(parts, list(map(_digest_of, parts)), list(map(_characters_of, parts)), head, rendered)
+    return Prompt(parts, list(map(digest_of, parts)), list(map(_characters_of, parts)), head, rendered)
 
 
 def go_on_with(prompt: Prompt, further: Sequence[Part], digests: list[bytes]) -> int:
@@ -60,7 +60,7 @@ def go_on_with(prompt: Prompt, further: Sequence[Part], digests: list[bytes]) ->
     return sum(sizes)
 
 
-_digest_of, _characters_of = attrgetter("digest"), attrgetter("characters")
+digest_of, _characters_of = attrgetter("digest"), attrgetter("characters")
 
 
 class Kept(NamedTuple):

@@ -33,15 +33,18 @@ class TextParts:
         kinds = self._kinds
         parts = []
         for one in messages:
-            kind = kinds.get(one.role)
-            if kind is None and (kind := self.kind_of(one.role)) is None:
+            role, text = one.role, one.content
+            kind = kinds.get(role) or self.kind_of(role)
+            if kind is None:
                 return None
-            text = one.content
-            if _LEAST <= len(text) <= _MOST:
-                part = self._long.get((kind, text))
-                if part is None:
-                    self._long.put((kind, text), part := text_part(kind, text))
-            else:
-                part = text_part(kind, text)
-            parts.append(part)
+            part_of = self._long_part if len(text) >= _LEAST else text_part
+            parts.append(part_of(kind, text))
         return tuple(parts)
+
+    def _long_part(self, kind: str, text: str) -> Part:
+        if len(text) > _MOST:
+            return text_part(kind, text)
+        part = self._long.get((kind, text))
+        if part is None:
+            self._long.put((kind, text), part := text_part(kind, text))
+        return part
