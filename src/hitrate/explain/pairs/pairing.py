@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple
 
 from hitrate.core.prompt import Sketch
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
 from hitrate.explain.pairs.fan_in import is_beside, joins, went_apart, whole_in_front, whose_answer
+from hitrate.explain.pairs.found import Found
 from hitrate.explain.pairs.going_on import going_on, going_on_from
 from hitrate.explain.pairs.heads import Heads, heads_alike
 from hitrate.explain.pairs.known_calls import KnownCalls
 from hitrate.explain.pairs.likeness import alike
 from hitrate.explain.pairs.prefix_tree import Walk, common_front
-from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Kept, Prompt, goes_on, kept_text, prompt_of, weight
+from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Prompt, goes_on, kept_text, prompt_of, weight
 from hitrate.explain.pairs.replay import (
     Texts,
     TextsOf,
     begins_anew,
     carries_conversation,
     has_grown,
+    is_enough,
     is_replayed,
     is_resent,
     may_carry,
@@ -46,20 +47,6 @@ _MOSTLY = 0.5
 _BESIDE = 0.25
 """Of the length of the conversation's prompt, that a side request has at most."""
 _BESIDE_MESSAGES = 3
-
-
-class _Found(NamedTuple):
-    """What a prompt was found to be. Calls are numbers of `KnownCalls`; a `conversation` of None is a new one."""
-
-    relation: Relation
-    against: int | None = None
-    conversation: int | None = None
-    shared: int = 0
-    kept: Kept = Kept(0, 0.0, 0)
-    near: int | None = None
-    retry_of: int | None = None
-    denied: int | None = None
-    grown: bool = False
 
 
 class Pairing:
@@ -115,7 +102,7 @@ class Pairing:
         """As `KnownCalls.check_integrity`."""
         self._known.check_integrity()
 
-    def _shared_characters(self, prompt: Prompt, found: _Found) -> int:
+    def _shared_characters(self, prompt: Prompt, found: Found) -> int:
         if (against := found.against) is not None and (
             found.grown or found.shared == self._known.tree.depth_of(against)
         ):
@@ -143,7 +130,7 @@ class Pairing:
         newest = known.newest_of(Seen(index=-1, session=session))
         return [call for call in newest if known.tree.depth_of(call) > prompt.head and known.tree.is_front(call, walk)]
 
-    def _carried_on(self, seen: Seen, prompt: Prompt, walk: Walk, front: int) -> _Found:
+    def _carried_on(self, seen: Seen, prompt: Prompt, walk: Walk, front: int) -> Found:
         """A prompt that repeats or continues the prompt of the call `front`.
 
         Where that call was not answered, the prompt is compared with the answered one before it and relates to it as
@@ -162,16 +149,16 @@ class Pairing:
             relation: Relation = "repeat" if same else "append"
             denied = self._denied(prompt, front) if conversation is None else None
             depth = known.tree.depth_of(against)
-            return _Found(relation, against, conversation, depth, retry_of=retry_of, denied=denied)
+            return Found(relation, against, conversation, depth, retry_of=retry_of, denied=denied)
         was = known.tree.digests_of(against)
         shared = common_front(was, prompt.digests)
         relation = known.calls[front].relation
         if relation in HEALTHY:
-            return _Found("repeat" if same else relation, against, conversation, shared, retry_of=retry_of)
+            return Found("repeat" if same else relation, against, conversation, shared, retry_of=retry_of)
         kept = kept_text(prompt, was, shared, known.common)
-        return _Found(relation, against, conversation, shared, kept, retry_of=retry_of)
+        return Found(relation, against, conversation, shared, kept, retry_of=retry_of)
 
-    def _resent(self, seen: Seen, prompt: Prompt, front: int) -> _Found | None:
+    def _resent(self, seen: Seen, prompt: Prompt, front: int) -> Found | None:
         """The prompt as the newest of the conversation of the call `front`, with all its messages changed behind it."""
         known = self._known
         conversation = known.calls[front].seen.conversation
@@ -184,7 +171,7 @@ class Pairing:
         if not is_resent(prompt, tip.prompt, shared, self._texts(seen, tip.call)):
             return None
         kept = kept_text(prompt, tip.prompt.digests, shared, known.common)
-        return _Found("rewrite", tip.call, conversation, shared, kept)
+        return Found("rewrite", tip.call, conversation, shared, kept)
 
     def _denied(self, prompt: Prompt, front: int) -> int | None:
         """The newest call of the conversation, where it came right behind `front` with something else in front of the
@@ -213,7 +200,7 @@ class Pairing:
             return conversation if resumed else None
         return conversation
 
-    def _searched(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found:
+    def _searched(self, seen: Seen, prompt: Prompt, walk: Walk) -> Found:
         whole = len(prompt.digests)
         if whole > prompt.head:
             for call in self._known.ended_with(prompt.digests[-1], whole, walk):
@@ -290,7 +277,7 @@ class Pairing:
             if digest in shared
         )
 
-    def _related(self, seen: Seen, prompt: Prompt, walk: Walk, in_common: int, front: int | None) -> _Found | None:
+    def _related(self, seen: Seen, prompt: Prompt, walk: Walk, in_common: int, front: int | None) -> Found | None:
         """How the prompt relates to a call of its conversation; None where it is another conversation after all.
         `front` is as of `whole_in_front`."""
         known = self._known
@@ -309,11 +296,11 @@ class Pairing:
         if known.apart(call, seen.session) and not prompt.has_replies(prompt.head):
             conversation = None
         if shared == len(prompt.digests):
-            return _Found("rewind", call, conversation, shared)
+            return Found("rewind", call, conversation, shared)
         tip = known.as_tip(call)
         texts = self._texts(seen, call)
         if tip is not None and has_grown(prompt, tip.prompt, shared, texts):
-            return _Found("append", call, conversation, shared, grown=True)
+            return Found("append", call, conversation, shared, grown=True)
         kept = kept_text(prompt, was, shared, known.common)
         head = known.calls[call].head
         same_head = shared >= max(prompt.head, head)
@@ -329,14 +316,14 @@ class Pairing:
                 return self._carried_on(seen, prompt, walk, asked)
             if not same_head and (begins_anew(prompt, len(was) - head, shared, texts) or joins(known, seen, prompt)):
                 return None
-            return _Found("rewrite", call, conversation, shared, kept)
+            return Found("rewrite", call, conversation, shared, kept)
         if not same_head:
             return None
         giver = whose_answer(known, prompt, walk, shared)
         if giver is not None and known.calls[giver].seen.answered:
             return self._related(seen, prompt, walk, giver, front)
         if tip is not None and giver is None and is_replayed(prompt, tip.prompt, shared, texts):
-            return _Found("rewrite", call, conversation, shared, kept)
+            return Found("rewrite", call, conversation, shared, kept)
         asked = next(fronts, None)
         if asked is not None:
             return self._carried_on(seen, prompt, walk, asked)
@@ -346,16 +333,17 @@ class Pairing:
             known.calls[call].seen.session == seen.session != ""
             or shared >= known.openings[known.calls[call].seen.conversation]
         ):
-            return _Found("branch", call, conversation, shared)
+            return Found("branch", call, conversation, shared)
         return self._start(seen, prompt, walk)  # both begin with the same examples, or the same question
 
     def _texts(self, seen: Seen, call: int) -> Texts | None:
         return None if self._texts_of is None else Texts(self._texts_of, seen.index, self._known.calls[call].seen.index)
 
-    def _summary(self, seen: Seen, prompt: Prompt) -> _Found | None:
+    def _summary(self, seen: Seen, prompt: Prompt) -> Found | None:
         """A request that carries a conversation in one message; it belongs to it and does not carry it on."""
         known = self._known
-        if not may_carry(prompt):
+        carrier = may_carry(prompt)
+        if carrier is None:
             return None
         own = known.newest_of(seen)
         lately = [known.calls[call].seen.conversation for call in own] + known.lately[::-1]
@@ -363,13 +351,16 @@ class Pairing:
             tip = known.tip(conversation)
             if tip is None or known.apart(tip.call, seen.session):
                 continue
+            messages = len(tip.prompt.digests) - tip.prompt.head
+            if not is_enough(carrier, messages, known.calls[tip.call].message_characters):
+                continue
             expected = tip.call in own or tip.call == len(known) - 1
-            if carries_conversation(prompt, tip.prompt, self._texts(seen, tip.call), expected):
+            if carries_conversation(carrier, tip.prompt, self._texts(seen, tip.call), expected):
                 shared = common_front(tip.prompt.digests, prompt.digests)
-                return _Found("summary", tip.call, conversation, shared)
+                return Found("summary", tip.call, conversation, shared)
         return None
 
-    def _replay(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found | None:
+    def _replay(self, seen: Seen, prompt: Prompt, walk: Walk) -> Found | None:
         """A conversation none of whose messages came back as they were sent: it has one message or few, and goes on."""
         known = self._known
         newest = [known.calls[call].seen.conversation for call in known.newest_of(seen)]
@@ -385,19 +376,19 @@ class Pairing:
             replaced = compacted and known.calls[tip.call].seen.session == seen.session != "" and shared >= prompt.head
             own = whose_answer(known, prompt, walk, shared) is None
             if replaced or (own and is_replayed(prompt, tip.prompt, shared, self._texts(seen, tip.call))):
-                return _Found("rewrite", tip.call, conversation, shared)
+                return Found("rewrite", tip.call, conversation, shared)
         return None
 
-    def _start(self, seen: Seen, prompt: Prompt, walk: Walk) -> _Found:
+    def _start(self, seen: Seen, prompt: Prompt, walk: Walk) -> Found:
         """A conversation of its own."""
         known = self._known
         near = next(iter(self._like_headed(prompt)), None)
         best = known.tree.best(walk)
         if best is not None:
-            return _Found("opening", best[0], None, best[1], near=near)
+            return Found("opening", best[0], None, best[1], near=near)
         beside = known.newest_of(seen)[:1] or ([len(known) - 1] if len(known) else [])
         small = any(sum(prompt.sizes) <= _BESIDE * known.calls[call].characters for call in beside)
         plain = all(part.kind not in ("tools", "schema") for part in prompt.parts)
         if small and plain and len(prompt.digests) - prompt.head <= _BESIDE_MESSAGES:
-            return _Found("side", near=near)
-        return _Found("first", near=near)
+            return Found("side", near=near)
+        return Found("first", near=near)

@@ -5,6 +5,7 @@ a message or two where these are at hand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from hitrate.explain.pairs.likeness import alike, carries, resumes
 from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Prompt
@@ -104,23 +105,35 @@ def _same_roles(now: Prompt, was: Prompt, place: int) -> bool:
     return all((one.kind in REPLY_KINDS) == (other.kind in REPLY_KINDS) for one, other in pairs)
 
 
-def may_carry(now: Prompt) -> bool:
-    """Whether a prompt has so few messages that one may hold the text of a conversation."""
-    return 0 < len(now.digests) - now.head <= _MOST_SUMMARY_MESSAGES
+class Carrier(NamedTuple):
+    """A prompt of so few messages that one may hold the text of a conversation."""
+
+    messages: int
+    place: int
+    """Of the longest message, the last one of that size."""
+    size: int
+    """Code points in it."""
 
 
-def carries_conversation(now: Prompt, was: Prompt, texts: Texts | None, expected: bool) -> bool:
-    """Whether a prompt of few messages has one that holds the text of a conversation. Without texts its length has to
-    say so, and `expected` that it came right behind the conversation or under its name."""
-    messages = len(was.digests) - was.head
-    few = len(now.digests) - now.head
-    if not may_carry(now) or messages < max(_LEAST_MESSAGES, 2 * few):
-        return False
-    length = was.message_characters
+def may_carry(now: Prompt) -> Carrier | None:
+    """None for a prompt of more messages."""
+    messages = len(now.digests) - now.head
+    if not 0 < messages <= _MOST_SUMMARY_MESSAGES:
+        return None
     size = max(now.sizes[now.head :])
-    place = len(now.sizes) - 1 - now.sizes[::-1].index(size)  # the last one of that size
-    if size < _SUMMARY_SHARE * length or length == 0:
-        return False
+    return Carrier(messages, len(now.sizes) - 1 - now.sizes[::-1].index(size), size)
+
+
+def is_enough(carrier: Carrier, messages: int, characters: int) -> bool:
+    """Whether its message is long enough to hold a conversation of so many messages and code points."""
+    return messages >= max(_LEAST_MESSAGES, 2 * carrier.messages) and carrier.size >= _SUMMARY_SHARE * characters > 0
+
+
+def carries_conversation(carrier: Carrier, was: Prompt, texts: Texts | None, expected: bool) -> bool:
+    """Whether it holds the text of a conversation for which it `is_enough`. Without texts its length has to say so, and
+    `expected` that it came right behind the conversation or under its name."""
     if texts is not None:
-        return carries(texts.now()[place], texts.was()[was.head :])
-    return expected and few < _MOST_SUMMARY_MESSAGES and _MOSTLY * length <= size <= 2 * length
+        return carries(texts.now()[carrier.place], texts.was()[was.head :])
+    length = was.message_characters
+    few = carrier.messages < _MOST_SUMMARY_MESSAGES
+    return expected and few and _MOSTLY * length <= carrier.size <= 2 * length
