@@ -12,7 +12,8 @@ import pytest
 from hitrate.core import results
 from hitrate.core.listings import ModelEntry, ModelList
 from hitrate.logs.store import RunList, RunSummary
-from hitrate.report.json import TYPES, describe, render, schema
+from hitrate.report import kinds
+from hitrate.report.json import describe, render, schema
 
 TEST = """\
 {
@@ -338,7 +339,7 @@ def test_whole_output(name, expected, request):
     assert written(request.getfixturevalue(name)) == expected
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", kinds.names())
 def test_schemas_are_in_step_with_the_structs(kind):
     assert schema(kind) == describe(kind), f"write json.dumps(describe({kind!r}), indent=2) to schema/{kind}.json"
     jsonschema.Draft202012Validator.check_schema(schema(kind))

@@ -13,7 +13,6 @@ from hitrate.core.listings import TargetList
 from hitrate.explain.gates import Expectations, check
 from hitrate.report import kinds, pages, plots_explain
 from hitrate.report.formats import render
-from hitrate.report.json import TYPES
 from hitrate.report.kinds.explain import first_line
 
 
@@ -22,7 +21,6 @@ def test_a_kind_is_named_as_its_values_are(name):
     kind = kinds.named(name)
     fields = {field.name: field for field in msgspec.structs.fields(kind.TYPE)}
     assert fields["kind"].default == name
-    assert kind.TYPE is TYPES[name]
     assert all(callable(getattr(kind, function)) for function in ("title", "sheets", "records", "lines"))
 
 

@@ -22,6 +22,9 @@ _COMMAND_KEY, _OLD_COMMAND = "::", "##["
 """A CI runner takes a line that starts with the one, or that has the other anywhere, for a command to itself
 (https://github.com/actions/runner, src/Runner.Common/ActionCommand.cs), whatever program wrote it."""
 
+_PLAIN_IN_JSON = bytes(range(0x7F))
+"""What a document has of ASCII can be seen, is white space between its parts, or is escaped."""
+
 _COMMAND_START = lazy_pattern(rf"^(?=[^\S\n]*{_COMMAND_KEY})", re.MULTILINE)
 
 
@@ -54,8 +57,9 @@ def escape_csv(text: str) -> str:
 def escape_json(document: str) -> str:
     r"""The same JSON document with hidden characters in strings as `\uXXXX`; those of ASCII already are."""
     document = document.replace(_OLD_COMMAND, r"#\u0023[")
-    for character in set(document):  # few, however long the document
-        if character >= "\x7f" and _hidden(character):
+    others = document.encode("utf-8", "surrogatepass").translate(None, _PLAIN_IN_JSON).decode("utf-8", "surrogatepass")
+    for character in set(others):  # few, however long the document
+        if _hidden(character):
             document = document.replace(character, _json_escape(character))
     return document
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 from typing import Any, TextIO
 
 import msgspec
@@ -13,8 +12,6 @@ from hitrate.core.results import SCHEMA_VERSION, STATES
 from hitrate.report import kinds
 from hitrate.report.escape import escape_json
 from hitrate.report.kinds import Value
-
-TYPES = {name: kinds.named(name).TYPE for name in kinds.names()}
 
 _SHARES = frozenset({"hit_rate", "hit_rate_a", "hit_rate_b", "share", "cacheable_share"})
 
@@ -29,14 +26,16 @@ def render(value: Value, out: TextIO) -> None:
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of the output of `kind`: a name in `TYPES`."""
+    """The JSON Schema (draft 2020-12) of the output of `kind`: one of `kinds.names()`."""
+    from importlib import resources
+
     file = resources.files("hitrate.report") / "schema" / f"{kind}.json"
     return json.loads(file.read_text(encoding="utf-8"))
 
 
 def describe(kind: str) -> dict[str, Any]:
     """What `schema/{kind}.json` has to hold, from the structs: every field is always written, no other ever is."""
-    described = msgspec.json.schema(TYPES[kind])
+    described = msgspec.json.schema(kinds.named(kind).TYPE)
     for definition in described["$defs"].values():
         properties: dict[str, dict[str, Any]] = definition["properties"]
         definition["required"] = list(properties)
