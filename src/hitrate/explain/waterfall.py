@@ -29,7 +29,7 @@ Amount = int | Decimal
 """Money in 1/10**18 of a dollar: integers, which add up exactly and fast, where the price is one."""
 
 _UNITS_PER_MTOK_USD = 10**12
-_UNITS_PER_USD = Decimal(10**18)
+_UNITS_PER_USD = 10**18
 
 
 class Paid(NamedTuple):
@@ -161,6 +161,14 @@ def _usd(amount: Amount | None) -> Decimal | None:
     return None if amount is None else Decimal(amount) / _UNITS_PER_USD
 
 
+def _dollars(amount: Amount | None) -> float | None:
+    """The float next to `_usd`."""
+    if type(amount) is int:
+        return amount / _UNITS_PER_USD
+    usd = _usd(amount)
+    return None if usd is None else float(usd)
+
+
 class _Sum:
     """Tokens and money of one label and cause; the money is over those tokens whose price is known."""
 
@@ -171,12 +179,12 @@ class _Sum:
         self.amount: Amount | None = None
         self.above_cached: Amount | None = None
 
-    def add(self, more: Paid | _Sum) -> None:
-        self.tokens += more.tokens
-        if more.amount is not None:
-            self.amount = more.amount + (self.amount or 0)
-        if more.above_cached is not None:
-            self.above_cached = more.above_cached + (self.above_cached or 0)
+    def count(self, tokens: int, amount: Amount | None, above_cached: Amount | None) -> None:
+        self.tokens += tokens
+        if amount is not None:
+            self.amount = amount + (self.amount or 0)
+        if above_cached is not None:
+            self.above_cached = above_cached + (self.above_cached or 0)
 
 
 class _UsualSum:
@@ -210,7 +218,7 @@ class _Growing:
             self.served_tokens += usage.cached_tokens or 0
         priced = True
         for one in paid:
-            self.sums[one.label, one.cause].add(one)
+            self.sums[one.label, one.cause].count(one.tokens, one.amount, one.above_cached)
             if one.above_cached is None and (one.amount is None or is_lost(one.label, one.cause)):
                 priced = False
         self.unpriced_calls += not priced
@@ -237,7 +245,7 @@ class _Growing:
             usual.clear()
         for (label, rates), tokens in self.without_cause.items():
             amount = tokens * (rates.cached if label == "served" else rates.fresh)
-            self.sums[label, None].add(Paid(label, None, tokens, amount, amount - tokens * rates.cached))
+            self.sums[label, None].count(tokens, amount, amount - tokens * rates.cached)
         self.without_cause.clear()
         return self.sums
 
@@ -248,30 +256,31 @@ class _Growing:
         self.reporting_tokens += other.reporting_tokens
         self.served_tokens += other.served_tokens
         for key, one in sums.items():
-            self.sums[key].add(one)
+            self.sums[key].count(one.tokens, one.amount, one.above_cached)
 
     def waterfall(self) -> Waterfall:
         sums = self._priced()
-        prompt_tokens = sum(one.tokens for one in sums.values())
+        prompt_tokens = sum([one.tokens for one in sums.values()])
         lost = [one for key, one in sums.items() if is_lost(*key)]
         above = [one.above_cached for one in lost if one.above_cached is not None]
-        lost_usd = _usd(sum(above)) if above or not lost else None
         return Waterfall(
             prompt_tokens=prompt_tokens,
             calls=self.calls,
             hit_rate=self.served_tokens / self.reporting_tokens if self.reporting_tokens else None,
             labels=tuple(
-                LabelSum(
-                    label=label,
-                    cause=cause,
-                    tokens=one.tokens,
-                    share=one.tokens / prompt_tokens if prompt_tokens else None,
-                    usd=None if (usd := _usd(one.amount)) is None else float(usd),
-                )
-                for (label, cause), one in sorted(sums.items(), key=_largest_first)
+                [
+                    LabelSum(
+                        label=label,
+                        cause=cause,
+                        tokens=one.tokens,
+                        share=one.tokens / prompt_tokens if prompt_tokens else None,
+                        usd=_dollars(one.amount),
+                    )
+                    for (label, cause), one in sorted(sums.items(), key=_largest_first)
+                ]
             ),
-            lost_tokens=sum(one.tokens for one in lost),
-            lost_usd=None if lost_usd is None else float(lost_usd),
+            lost_tokens=sum([one.tokens for one in lost]),
+            lost_usd=_dollars(sum(above)) if above or not lost else None,
             unpriced_calls=self.unpriced_calls,
         )
 
@@ -375,6 +384,9 @@ class Waterfalls:
         )
 
 
+_RANK = {label: place for place, label in enumerate(LABELS)}
+
+
 def _largest_first(item: tuple[tuple[str, str | None], _Sum]) -> tuple[int, int, str]:
     (label, cause), one = item
-    return LABELS.index(label), -one.tokens, cause or ""
+    return _RANK[label], -one.tokens, cause or ""
