@@ -70,6 +70,9 @@ def _collecting_seldom() -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():  # what was made meanwhile counts as old, not as the first to be looked through
+            gc.freeze()
+            gc.unfreeze()
         gc.set_threshold(*before)
 
 

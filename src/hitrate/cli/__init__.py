@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -14,4 +15,6 @@ def main() -> None:
         return
     from hitrate.cli.group import run
 
-    sys.exit(run())
+    code = run()
+    gc.freeze()  # the process ends: nothing that is left is worth looking for cycles of objects in
+    sys.exit(code)
