@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitrate.explain.causes import moments as forms
 from hitrate.explain.causes.calendar_words import day_number, year_of
 from hitrate.explain.causes.moments import days_between, moment_at, moments, near, seconds_between
 
@@ -93,3 +98,52 @@ def test_the_one_at_a_place_far_inside_a_line():
 def test_days_are_counted_from_1970(date, day):
     assert day_number(*date) == day
     assert year_of(day) == date[0]
+
+
+PIECES = (
+    *(
+        "11 Mar 2026",
+        "2026-03-11T09:14:07Z",
+        "9h14",
+        "9 Uhr 14",
+        "klo 9.14",
+        "alle 9.14",
+        "3 PM",
+        "3 a.m.",
+        "09:14:07.5",
+    ),
+    *("20260311T091407", "20260311091407", "1773220447.5", "11/03/26", "March 11th", "an hour ago", "vor 3 Minuten"),
+    *(
+        "il y a une heure",
+        "hace 2 horas",
+        "Il y a 3 JOURS",
+        "3 MIN AGO",
+        "Tue",
+        "Sonntag",
+        "7",
+        ".",
+        " ",
+        ",",
+        "T",
+        "é",
+    ),
+    *(
+        "2026年3月11日",
+        "9時14分",
+        "3分前",
+        "ngày 11 tháng 3",
+        "3 \u212aLO",
+        "9.14 \u212alo",
+        "kl. 9.14",
+        "5 \u017f ago",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=8).map(" ".join))
+def test_what_a_form_needs_leaves_no_moment_out(line):
+    found = moments(line)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forms, "_that_may_fit", lambda line, forms: [form.pattern for form in forms])
+        patch.setattr(forms, "_DIGIT", re.compile(""))
+        assert moments(line) == found

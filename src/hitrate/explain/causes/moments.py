@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,33 +52,48 @@ _NAME = r"[^\W\d_][^\s\d.,:;()/（），：-]{1,13}"
 _HALF = r"上午|下午|午前|午後|오전|오후|凌晨|早上|晚上"
 _ZONE = r"(?:\s?(?:UTC|GMT|Z\b|[A-Z]{3,4}\b(?!:)|[+-]\d\d:?\d\d))?"
 
-_TIMES = tuple(
-    lazy_pattern(pattern, re.IGNORECASE)
-    for pattern in (
+
+class _Form(NamedTuple):
+    """A way to write moments down."""
+
+    pattern: re.Pattern[str]
+    needs: tuple[str, ...]
+    """One of these is in every line of ASCII, in lower case, that the pattern finds something in."""
+
+
+def _forms(needs: dict[str, tuple[str, ...]]) -> tuple[_Form, ...]:
+    return tuple(_Form(lazy_pattern(pattern, re.IGNORECASE), needed) for pattern, needed in needs.items())
+
+
+_OTHER_LETTERS: tuple[str, ...] = ()
+"""The needs of forms that no line of ASCII has."""
+
+_TIMES = _forms(
+    {
         rf"(?:(?P<half>{_HALF})\s?)?(?<![\d:.,])(?P<h>\d{{1,2}})[:：](?P<m>\d\d)(?:[:：](?P<s>\d\d)(?P<f>[.,]\d+)?)?"
-        rf"(?:\s?(?P<ap>[ap]\.?\s?m\b\.?|[صم](?!\w)))?(?![\d:])(?-i:{_ZONE})",
+        rf"(?:\s?(?P<ap>[ap]\.?\s?m\b\.?|[صم](?!\w)))?(?![\d:])(?-i:{_ZONE})": (":",),
         rf"(?:(?P<half>{_HALF})\s?)?(?<!\d)(?P<h>\d{{1,2}})\s?[時时點点시]\s?(?:(?P<m>\d{{1,2}})\s?[分분])?"
-        r"\s?(?:(?P<s>\d{1,2})\s?[秒초])?",
-        r"(?<![\d.,])(?P<h>\d{1,2})\s?(?:h|u|uhr)\s?(?P<m>\d\d)(?:\s?(?:m|min)\s?(?P<s>\d\d)s?)?(?!\w)",
-        r"(?<![\d.,])(?P<h>\d{1,2})\.(?P<m>\d\d)(?:\.(?P<s>\d\d))?\s?(?:uhr\b|klo\b)",
-        r"\b(?:klo?\.?|ore|alle)\s(?P<h>\d{1,2})\.(?P<m>\d\d)(?:\.(?P<s>\d\d))?(?!\d)",
-        r"(?<![\d.,:])(?P<h>\d{1,2})\s?(?P<ap>[ap]\.?m\b\.?)",
-        r"(?<=\d{8}T)(?P<h>\d\d)(?P<m>\d\d)(?P<s>\d\d)(?:Z|[+-]\d{4})?(?!\d)",
-    )
+        r"\s?(?:(?P<s>\d{1,2})\s?[秒초])?": _OTHER_LETTERS,
+        r"(?<![\d.,])(?P<h>\d{1,2})\s?(?:h|u|uhr)\s?(?P<m>\d\d)(?:\s?(?:m|min)\s?(?P<s>\d\d)s?)?(?!\w)": ("h", "u"),
+        r"(?<![\d.,])(?P<h>\d{1,2})\.(?P<m>\d\d)(?:\.(?P<s>\d\d))?\s?(?:uhr\b|klo\b)": ("uhr", "klo"),
+        r"\b(?:klo?\.?|ore|alle)\s(?P<h>\d{1,2})\.(?P<m>\d\d)(?:\.(?P<s>\d\d))?(?!\d)": ("kl", "ore", "alle"),
+        r"(?<![\d.,:])(?P<h>\d{1,2})\s?(?P<ap>[ap]\.?m\b\.?)": ("am", "pm", "a.m", "p.m"),
+        r"(?<=\d{8}T)(?P<h>\d\d)(?P<m>\d\d)(?P<s>\d\d)(?:Z|[+-]\d{4})?(?!\d)": ("t",),
+    }
 )
 
-_DATES = tuple(
-    lazy_pattern(pattern, re.IGNORECASE)
-    for pattern in (
-        r"(?<!\d)(?P<y>\d{4})(?P<sep>[-/.])(?P<m>\d{1,2})(?P=sep)(?P<d>\d{1,2})(?!\d)",
-        r"(?:(?P<era>令和|平成|民國|民国)\s?)?(?:(?P<y>\d{1,4})\s?[年년]\s?)?(?P<m>\d{1,2})\s?[月월]\s?(?P<d>\d{1,2})\s?[日일号號]",
+_DATES = _forms(
+    {
+        r"(?<!\d)(?P<y>\d{4})(?P<sep>[-/.])(?P<m>\d{1,2})(?P=sep)(?P<d>\d{1,2})(?!\d)": ("-", "/", "."),
+        r"(?:(?P<era>令和|平成|民國|民国)\s?)?(?:(?P<y>\d{1,4})\s?[年년]\s?)?(?P<m>\d{1,2})\s?[月월]\s?(?P<d>\d{1,2})"
+        r"\s?[日일号號]": _OTHER_LETTERS,
         r"(?<!\w)(?P<d>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?[\s-]?(?:de\s|of\s)?"
-        rf"(?P<month>{_NAME})(?!\w)\.?,?(?:[\s-](?:de\s|del\s)?(?P<y>\d{{4}}))?(?!\d)",
-        rf"(?<!\w)(?P<month>{_NAME})\.?\s(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s(?P<y>\d{{4}}))?(?!\d)",
-        r"(?<![\d./-])(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4}|\d\d)(?![\d])",
-        r"ngày\s(?P<d>\d{1,2})\stháng\s(?P<m>\d{1,2})(?:\snăm\s(?P<y>\d{4}))?",
-        r"(?<![\w.])(?P<y>(?:19|20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?=T\d|\D|$)",
-    )
+        rf"(?P<month>{_NAME})(?!\w)\.?,?(?:[\s-](?:de\s|del\s)?(?P<y>\d{{4}}))?(?!\d)": ("",),
+        rf"(?<!\w)(?P<month>{_NAME})\.?\s(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s(?P<y>\d{{4}}))?(?!\d)": ("",),
+        r"(?<![\d./-])(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4}|\d\d)(?![\d])": ("-", "/", "."),
+        r"ngày\s(?P<d>\d{1,2})\stháng\s(?P<m>\d{1,2})(?:\snăm\s(?P<y>\d{4}))?": _OTHER_LETTERS,
+        r"(?<![\w.])(?P<y>(?:19|20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?=T\d|\D|$)": ("19", "20"),
+    }
 )
 
 _STAMP = lazy_pattern(r"(?<![\w.])((?:19|20)\d\d)([01]\d)([0-3]\d)([0-2]\d)([0-5]\d)([0-5]\d)(?!\d)")
@@ -87,16 +103,15 @@ _WEEKDAY = lazy_pattern(
     r"[^\W\d_\u3040-\u9fff\uac00-\ud7a3][^\s\d.,:;()/（），：]{2,15}"
 )
 _SHORT_WEEKDAY = lazy_pattern(r"[^\W\d_]{1,5}")
-_AGES = tuple(
-    lazy_pattern(pattern, re.IGNORECASE)
-    for pattern in (
-        r"(?P<n>\d+|an?|one)\s?(?P<unit>s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?|hrs?|days?|d)\sago\b",
-        r"\bvor\s(?P<n>\d+|einer?|einem)\s(?P<unit>sekunden?|minuten?|stunden?|tag(?:en)?)\b",
-        r"\bil y a\s(?P<n>\d+|une?)\s(?P<unit>secondes?|minutes?|heures?|jours?)\b",
-        r"\bhace\s(?P<n>\d+|una?)\s(?P<unit>segundos?|minutos?|horas?|días?)\b",
-        r"(?P<n>\d+)\s?(?P<unit>秒|分|分钟|分鐘|時間|小时|小時|日|天|초|분|시간|일)\s?(?:前|之前|전)",
-        r"(?P<n>\d+)\s(?P<unit>секунд\w?|минут\w?|час\w*|дн\w+|день)\sназад",
-    )
+_AGES = _forms(
+    {
+        r"(?P<n>\d+|an?|one)\s?(?P<unit>s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?|hrs?|days?|d)\sago\b": ("ago",),
+        r"\bvor\s(?P<n>\d+|einer?|einem)\s(?P<unit>sekunden?|minuten?|stunden?|tag(?:en)?)\b": ("vor",),
+        r"\bil y a\s(?P<n>\d+|une?)\s(?P<unit>secondes?|minutes?|heures?|jours?)\b": ("il y a",),
+        r"\bhace\s(?P<n>\d+|una?)\s(?P<unit>segundos?|minutos?|horas?|días?)\b": ("hace",),
+        r"(?P<n>\d+)\s?(?P<unit>秒|分|分钟|分鐘|時間|小时|小時|日|天|초|분|시간|일)\s?(?:前|之前|전)": _OTHER_LETTERS,
+        r"(?P<n>\d+)\s(?P<unit>секунд\w?|минут\w?|час\w*|дн\w+|день)\sназад": _OTHER_LETTERS,
+    }
 )
 _UNIT_S = (
     (r"s|sec.*|sekund.*|segund.*|秒|초|секунд.*", 1.0),
@@ -121,7 +136,9 @@ _DIGIT = lazy_pattern(r"\d")
 def moments(line: str) -> tuple[Moment, ...]:
     """All moments in `line`, in order; date, weekday and time of day that belong together are one."""
     taken: list[Moment] = []
-    for moment in (*_stamps(line), *_epochs(line), *_dates(line), *_ages(line), *_times(line), *_weekdays(line)):
+    in_numbers = (*_stamps(line), *_epochs(line), *_dates(line)) if (digits := _DIGIT.search(line)) else ()
+    times = _times(line) if digits else ()
+    for moment in (*in_numbers, *_ages(line), *times, *_weekdays(line)):
         if all(moment.end <= other.start or moment.start >= other.end for other in taken):
             taken.append(moment)
     joined: list[Moment] = []
@@ -186,8 +203,16 @@ def _apart(was: Date, now: Date) -> int:
     return day_number(now[0], now[1], now[2]) - day_number(was[0], was[1], was[2])
 
 
+def _that_may_fit(line: str, forms: Iterable[_Form]) -> list[re.Pattern[str]]:
+    """The patterns of the forms that something in the line may have, in their order."""
+    if not line.isascii():
+        return [form.pattern for form in forms]
+    lower = line.lower()
+    return [form.pattern for form in forms if any(map(lower.__contains__, form.needs))]
+
+
 def _times(line: str) -> Iterator[Moment]:
-    for pattern in _TIMES:
+    for pattern in _that_may_fit(line, _TIMES):
         for match in pattern.finditer(line):
             groups = match.groupdict()
             hour, minute, second = (int(groups.get(name) or 0) for name in "hms")
@@ -205,7 +230,7 @@ def _times(line: str) -> Iterator[Moment]:
 
 
 def _dates(line: str) -> Iterator[Moment]:
-    for pattern in _DATES:
+    for pattern in _that_may_fit(line, _DATES):
         for match in pattern.finditer(line):
             if (match.groupdict().get("month") or "may").lower() not in MONTHS:
                 continue
@@ -258,7 +283,7 @@ def _epochs(line: str) -> Iterator[Moment]:
 
 
 def _ages(line: str) -> Iterator[Moment]:
-    for pattern in _AGES:
+    for pattern in _that_may_fit(line, _AGES):
         for match in pattern.finditer(line):
             unit = next(seconds for unit, seconds in _UNIT_S if re.fullmatch(unit, match["unit"], re.IGNORECASE))
             count = int(match["n"]) if match["n"].isdecimal() else 1
