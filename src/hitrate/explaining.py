@@ -21,6 +21,7 @@ from hitrate.core.money import Price
 from hitrate.core.prompt import CanonicalPrompt, Sketch
 from hitrate.core.records import MOST_LISTED, RecordCount, Records, Skipped
 from hitrate.core.wires import RENDERED, wire_named
+from hitrate.explain.diff import Request
 from hitrate.explain.evidence import Facts, Seen
 from hitrate.explain.explainer import Explainer, Sources
 from hitrate.explain.oddities.pricing import Pricing
@@ -29,6 +30,7 @@ from hitrate.logs.answered import host_of
 from hitrate.logs.archive import BodyArchive
 from hitrate.logs.interface import OwnRules
 from hitrate.targets.dialects import dialect as dialect_named
+from hitrate.targets.dialects.decoded_node import prompt_of_decoded
 from hitrate.targets.dialects.rendered_parts import pieced
 from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
 from hitrate.targets.facts_for import facts_for, has_timings
@@ -124,7 +126,7 @@ class _Reader:
         self._archive = archive
         self._quote = quote
         self._sketcher = Sketcher()
-        self._prompts = _Prompts()
+        self._requests = _Requests()
         self._added = b""
         """The body of the call that is being added."""
         self._shown: Shown | None = None
@@ -136,7 +138,7 @@ class _Reader:
         self._explainer = Explainer(
             Sources(
                 sketch=self._sketch,
-                canonical=self._prompts,
+                request=self._requests,
                 texts=self._texts,
                 host=host_of,
                 body=self._body,
@@ -222,7 +224,7 @@ class _Reader:
         return longer or self._sketcher.sketch(call.body, call.dialect, call.headers)
 
     def _texts(self, body: bytes, dialect: str) -> Sequence[str]:
-        return texts_of_parts(self._prompts(body, dialect), dialect)
+        return texts_of_parts(self._requests(body, dialect).prompt, dialect)
 
     def _facts_of(self, seen: Seen) -> Facts:
         key = (seen.target, seen.dialect, seen.model, has_timings(seen.usage))
@@ -243,8 +245,8 @@ _NO_USAGE = Usage()
 _BODY_BYTES = 4 << 20
 """Of the newest bodies that are kept at hand: the next call of a conversation is likely to come soon."""
 
-_PROMPT_BYTES = 1 << 20
-"""Of bodies whose prompts are kept; those of two calls always are."""
+_REQUEST_BYTES = 1 << 20
+"""Of bodies whose requests are kept as they were read; those of two calls always are."""
 
 
 def canonical_of(body: bytes, dialect: str) -> CanonicalPrompt:
@@ -258,22 +260,32 @@ def pieces_of(body: bytes, dialect: str) -> CanonicalPrompt:
     return pieced(found) if wire_named(dialect) == RENDERED else found
 
 
-class _Prompts:
-    """`pieces_of` that keeps the prompts last read: a conversation that breaks once breaks again and again, and each
+def request_of(body: bytes, dialect: str) -> Request:
+    """A request as it is compared. ValueError for a body that the wire format cannot read."""
+    try:
+        value = json.loads(body.decode())
+        prompt = prompt_of_decoded(value, wire_named(dialect))
+    except (ValueError, RecursionError):  # or one that has to be looked at
+        prompt = None
+    return Request(pieces_of(body, dialect), body) if prompt is None else Request(prompt, body, value)
+
+
+class _Requests:
+    """`request_of` that keeps the requests last read: a conversation that breaks once breaks again and again, and each
     of its calls is compared with the one before it."""
 
     def __init__(self) -> None:
-        self._read: dict[tuple[bytes, str], CanonicalPrompt] = {}
+        self._read: dict[tuple[bytes, str], Request] = {}
         self._bytes = 0
 
-    def __call__(self, body: bytes, dialect: str) -> CanonicalPrompt:
+    def __call__(self, body: bytes, dialect: str) -> Request:
         key = (body, dialect)
         found = self._read.pop(key, None)
         if found is None:
-            found = pieces_of(body, dialect)
+            found = request_of(body, dialect)
             self._bytes += len(body)
         self._read[key] = found
-        while self._bytes > _PROMPT_BYTES and len(self._read) > 2:
+        while self._bytes > _REQUEST_BYTES and len(self._read) > 2:
             oldest = next(iter(self._read))
             del self._read[oldest]
             self._bytes -= len(oldest[0])

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from diff_bodies import chat, claude, system, tool
 
-from hitrate.explain.diff import compare
+from hitrate.explain.compared import Compared
+from hitrate.explain.diff import parted
 from hitrate.explain.evidence import Recognised
 from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.labels import Labelled
-from hitrate.targets.dialects import dialect
+from hitrate.explaining import request_of
 
 TOOLS = [tool("a"), tool("b")]
 MOVED = TOOLS[::-1]
@@ -26,12 +27,10 @@ def schema(*names: str) -> dict[str, Any]:
 
 
 def found(wire: str, was: dict[str, Any], now: dict[str, Any]) -> tuple[str, int | None, int] | None:
-    read = dialect(wire).canonical
-    bodies = json.dumps(was).encode(), json.dumps(now).encode()
-    prompts = read(bodies[0]), read(bodies[1])
-    divergence = compare(*prompts, *bodies).divergence
-    assert divergence is not None
-    further = further_change(prompts, bodies, divergence, wire, lambda body, name: dialect(name).canonical(body))
+    requests = [request_of(json.dumps(body).encode(), wire) for body in (was, now)]
+    parting = parted(*requests)
+    assert parting is not None
+    further = further_change(Compared(*requests, parting), wire, request_of)
     return None if further is None else (further.divergence.pointer, further.divergence.offset, further.kept_characters)
 
 

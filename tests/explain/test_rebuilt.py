@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from hitrate.core.model import Call, Timing, Usage
-from hitrate.core.prompt import CanonicalPrompt
 from hitrate.core.records import RecordCount
 from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
-from hitrate.explain.evidence import Divergence, Seen
+from hitrate.explain.compared import Compared
+from hitrate.explain.diff import parted
+from hitrate.explain.evidence import Seen
 from hitrate.explain.lint.checks import CHECKS
 from hitrate.explain.rebuilt import FIND_NOTHING, SAY_WHAT_IS_ABSENT, is_shown
-from hitrate.explaining import explain_log
+from hitrate.explaining import explain_log, request_of
 from hitrate.logs.interface import OwnRules
 
 RULES = "You answer for a forwarding house, you read the case before you write, and you promise nothing. " * 80
@@ -133,20 +134,22 @@ def test_the_form_in_which_something_was_written_down_is_not_that_of_the_request
         assert [cause for cause, *_ in causes(calls)] == expected
 
 
-@pytest.mark.parametrize(("pointer", "shown"), [("/prompt", True), ("/messages/0/content", False)])
-def test_white_space_of_a_rendered_prompt_is_its_text(pointer, shown):
-    space = Divergence(
-        pointer=pointer,
-        offset=3,
-        was=" ",
-        now="  ",
-        change="white space",
-        kind="system",
-        cacheable_chars=3,
-        cacheable_share=0.1,
-    )
+@pytest.mark.parametrize(
+    ("wire", "body", "shown"),
+    [
+        pytest.param("llamacpp-completion", {"prompt": "You  help. Hi."}, True, id="rendered"),
+        pytest.param("openai-chat", {"messages": [{"role": "system", "content": "You  help."}]}, False, id="messages"),
+    ],
+)
+def test_white_space_of_a_rendered_prompt_is_its_text(wire: str, body: dict[str, Any], shown: bool):
+    was = json.dumps(body).encode()
+    old, new = request_of(was, wire), request_of(was.replace(b"  ", b" "), wire)
+    parting = parted(old, new)
+    assert parting is not None
+    compared = Compared(old, new, parting)
     seen = Seen(index=0, rebuilt=True)
-    assert is_shown(space, (CanonicalPrompt(()), CanonicalPrompt(())), seen, seen) is shown
+    assert compared.divergence.change == "white space"
+    assert is_shown(compared, seen, seen) is shown
 
 
 def test_every_name_is_a_cause_or_a_check():

@@ -102,6 +102,15 @@ def resolve(value: Any, pointer: str) -> Any:
     return value
 
 
+def node_at(root: Node, pointer: str) -> Node:
+    """The value a JSON pointer names in a text. KeyError, IndexError or ValueError when there is none."""
+    node = root
+    for token in pointer[1:].split("/") if pointer else ():
+        key = token.replace("~1", "/").replace("~0", "~")
+        node = node.items()[int(key)] if isinstance(node.value, list) else node.members()[key]
+    return node
+
+
 def compact(value: Any) -> str:
     """A value as JSON without white space, keys in the order they came, non-ASCII text as itself."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

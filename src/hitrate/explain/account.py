@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hitrate.core.prompt import CanonicalPrompt
-from hitrate.explain.diff import Comparison
-from hitrate.explain.evidence import Divergence, Facts, Pair, Seen
-from hitrate.explain.kept import share_in_common, tools_in_common
+from hitrate.explain.evidence import Facts, Pair, Seen
 
 SERVED_PAST = 0.5
 """A change in front of text of which more than this share was served is no change of the prompt: the engine does not
@@ -19,21 +16,8 @@ ESTIMATE_SLACK = 0.1
 ODD_TOKENS = 16
 """Tokens that a template or a vendor adds or leaves out around what was sent."""
 
-ODD_CHARACTERS = 4 * ODD_TOKENS
-"""Text behind a change on top of another conversation that is not worth a word."""
-
 WHOLE = frozenset({"append", "repeat"})
 """Relations of a prompt that has all of the earlier one in front."""
-
-SAME_TOOLS = 0.6
-"""Of the tools, by name, that two conversations share for them to be of one agent: a helper with a few of another's
-tools is an agent of its own."""
-
-_SAME_VALUES = ("json order", "json text", "list order", "white space")
-
-NEAR_SHARE = 0.6
-"""Of the shorter one, that two conversations' first prompts have in common around what differs on top, for one of them
-to be the other with something else there."""
 
 
 class Account(NamedTuple):
@@ -70,24 +54,6 @@ def tokens_of(earlier: Seen | None, seen: Seen, characters: int = 0, *, share: f
             tokens = round(one.usage.prompt_tokens * min(1.0, of_text))
             return min(tokens, seen.usage.prompt_tokens or tokens)
     return 0
-
-
-def is_near(comparison: Comparison, divergence: Divergence) -> bool:
-    """Whether the first prompts of two conversations are one text with something else inside its front."""
-    if divergence.kind not in ("tools", "schema", "system"):
-        return False
-    shorter = min(comparison.before_characters, comparison.now_characters)
-    return divergence.cacheable_chars + divergence.same_end >= NEAR_SHARE * shorter
-
-
-def differs_in_tools(prompts: tuple[CanonicalPrompt, CanonicalPrompt], divergence: Divergence) -> bool:
-    """Whether the first prompts of two conversations are those of one agent but for its tools, of which some moved,
-    changed, came or went, or but for how its response schema was written."""
-    if divergence.kind == "tools":
-        may_be = tools_in_common(*prompts) >= SAME_TOOLS
-    else:
-        may_be = divergence.kind == "schema" and divergence.change in _SAME_VALUES
-    return may_be and share_in_common(*prompts) >= NEAR_SHARE
 
 
 def is_suspect(seen: Seen, pair: Pair, before: Seen | None, account: Account, facts: Facts) -> bool:

@@ -17,12 +17,13 @@ from msgspec.structs import replace
 from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding
 from hitrate.core.model import Call
 from hitrate.core.money import Price
-from hitrate.core.prompt import CanonicalPrompt, Marker, Part, Sketch
-from hitrate.explain.account import ODD_CHARACTERS, WHOLE, Account, differs_in_tools, is_suspect, tokens_of
+from hitrate.core.prompt import Marker, Part, Sketch
+from hitrate.explain.account import WHOLE, Account, is_suspect, tokens_of
 from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
 from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
-from hitrate.explain.diff import Comparison, compare
+from hitrate.explain.compared import Compared
+from hitrate.explain.diff import Parting, parted
 from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
 from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.grouping import Findings
@@ -31,7 +32,7 @@ from hitrate.explain.labelling import labels_of_loss, labels_without_cause, may_
 from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.pairs.pairing import Pairing
 from hitrate.explain.rebuilt import as_far_as_shown, facts_shown, is_shown, may_have_cached, may_say
-from hitrate.explain.rendered import behind, is_near, kept_behind
+from hitrate.explain.rendered import behind
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import seen_going_on, seen_of
 from hitrate.explain.vendor_diagnosis import vendor_says
@@ -42,7 +43,6 @@ _WINDOW = 256
 
 _BREAKS = frozenset({"rewrite", "summary"})
 _APART = frozenset({"first", "side"})
-_Prompts = tuple[CanonicalPrompt, CanonicalPrompt]
 _SAME_CONVERSATION = frozenset({"append", "repeat", "rewind", "branch", "rewrite", "summary"})
 
 
@@ -221,10 +221,11 @@ class Explainer:
         if blame is None or evidence.before is None or not blame.recognised.where_they_part:
             return blame
         bodies = self._sources.body(evidence.before.index), self._sources.body(seen.index)
-        return blame._replace(divergence=self._compared(evidence.before, seen, bodies)[0].divergence)
+        compared = self._compared(evidence.before, seen, bodies)
+        return blame._replace(divergence=None if compared is None else compared.divergence)
 
     def _markers(self, seen: Seen) -> Sequence[Marker]:
-        return self._sources.canonical(self._sources.body(seen.index), seen.dialect).markers
+        return self._sources.request(self._sources.body(seen.index), seen.dialect).prompt.markers
 
     def _note(self, seen: Seen, price: Price | None) -> None:
         self._seen.append(seen)
@@ -277,34 +278,31 @@ class Explainer:
         bodies = self._sources.body(before.index), self._sources.body(seen.index)
         again = self._repeats.again(seen, pair, bodies)
         if again is not None:
-            divergence, kept = again.divergence_of(seen), pair.kept_characters
-        else:
-            comparison, kept, prompts = self._compared(before, seen, bodies)
-            if comparison.divergence is None:
-                return None
-            divergence = comparison.divergence
-            if not is_shown(divergence, prompts, before, seen):
-                return None
-            kept = max(kept, pair.kept_characters if pair.relation in _BREAKS else 0)
-            far = behind(divergence, kept) <= ODD_CHARACTERS or not (
-                is_near(comparison, divergence, kept) or differs_in_tools(prompts, divergence)
-            )
-            if pair.relation not in _BREAKS and far:
-                return None
-        reusable = max(account.reusable_tokens, tokens_of(None, seen, share=divergence.cacheable_share))
-        kept_tokens = tokens_of(None, seen, share=behind(divergence, kept) / max(1, seen.characters))
-        account = Account(reusable, min(kept_tokens, (seen.usage.prompt_tokens or kept_tokens) - reusable))
-        if account.served_past(seen):
+            divergence = again.divergence_of(seen)
+            account = _behind_break(account, seen, divergence, pair.kept_characters)
+            blame = _Blame(again.cause, again.recognised, divergence, before.index)
+            return None if account.served_past(seen) else (account, blame)
+        compared = self._compared(before, seen, bodies)
+        if compared is None or (pair.relation not in _BREAKS and not compared.is_near):
             return None
-        if again is not None:
-            return account, _Blame(again.cause, again.recognised, divergence, before.index)
+        kept = max(compared.kept_characters, pair.kept_characters if pair.relation in _BREAKS else 0)
+        account = _behind_break(account, seen, compared.parting, kept)
+        if account.served_past(seen) or not is_shown(compared, before, seen):
+            return None
+        return self._blamed(seen, pair, account, before, compared, kept)
+
+    def _blamed(
+        self, seen: Seen, pair: Pair, account: Account, before: Seen, compared: Compared, kept: int
+    ) -> tuple[Account, _Blame] | None:
+        """The cause of a change in the text behind which both have `kept` code points."""
+        divergence = compared.divergence
         blame = self._first(TEXT_CAUSES, self._evidence(seen, pair, account, before=before, divergence=divergence))
         if blame is None:
             return None
         self._breaks[seen.conversation].append(divergence)
-        found = further_change(prompts, bodies, divergence, before.dialect, self._sources.canonical)
+        found = further_change(compared, before.dialect, self._sources.request)
         if found is None or pair.relation == "summary":  # a summary is another prompt on purpose
-            self._repeats.note(seen, pair, bodies, blame.cause, blame.recognised, divergence, kept)
+            self._repeats.note(seen, pair, compared.bodies, blame.cause, blame.recognised, divergence, kept)
             return account, blame
         evidence = self._evidence(seen, pair, account, before=before, divergence=found.divergence)
         second = self._first(TEXT_CAUSES, evidence)
@@ -315,11 +313,12 @@ class Explainer:
         tokens = tokens_of(None, seen, share=found.kept_characters / max(1, seen.characters))
         return account, blame._replace(further=_Further(second, tokens))
 
-    def _compared(self, before: Seen, seen: Seen, bodies: tuple[bytes, bytes]) -> tuple[Comparison, int, _Prompts]:
-        """Where they part, the code points of whole segments behind it that both have, and both prompts."""
-        was, now = bodies
-        prompts = self._sources.canonical(was, before.dialect), self._sources.canonical(now, seen.dialect)
-        return compare(*prompts, was, now), kept_behind(*prompts), prompts
+    def _compared(self, before: Seen, seen: Seen, bodies: tuple[bytes, bytes]) -> Compared | None:
+        """None where one prompt is the start of the other."""
+        request = self._sources.request
+        old, new = request(bodies[0], before.dialect), request(bodies[1], seen.dialect)
+        parting = parted(old, new)
+        return None if parting is None else Compared(old, new, parting)
 
     def _evidence(
         self,
@@ -408,6 +407,13 @@ class Explainer:
 
     def _session(self, seen: Seen) -> str:
         return seen.session or f"#{seen.conversation + 1}"
+
+
+def _behind_break(account: Account, seen: Seen, where: Divergence | Parting, kept_characters: int) -> Account:
+    """What of a prompt could have been served in front of a change, and behind it."""
+    reusable = max(account.reusable_tokens, tokens_of(None, seen, share=where.cacheable_share))
+    kept = tokens_of(None, seen, share=behind(where, kept_characters) / max(1, seen.characters))
+    return Account(reusable, min(kept, (seen.usage.prompt_tokens or kept) - reusable))
 
 
 def _dearest_first(finding: Finding) -> tuple[float, int, int]:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hitrate.core.prompt import CanonicalPrompt
-from hitrate.explain.diff import compare
+from hitrate.explain.compared import Compared
+from hitrate.explain.diff import Request, described, parted
 from hitrate.explain.evidence import Divergence, Recognised
 from hitrate.explain.kept import kept_behind
 from hitrate.explain.labels import Labelled
@@ -26,30 +27,24 @@ class Further(NamedTuple):
     """Code points behind it that both prompts have."""
 
 
-def further_change(
-    prompts: tuple[CanonicalPrompt, CanonicalPrompt],
-    bodies: tuple[bytes, bytes],
-    divergence: Divergence,
-    dialect: str,
-    read: Callable[[bytes, str], CanonicalPrompt],
-) -> Further | None:
-    """The next change in front of the messages behind `divergence`, as if that one were not there: `prompts` and
-    `bodies` are the earlier one and the later one, `read` makes a prompt of a body in `dialect`. None without one.
-    """
-    before, now = prompts
-    if divergence.kind not in _HEAD or _rest_of_head(before, divergence.kind) == _rest_of_head(now, divergence.kind):
+def further_change(compared: Compared, dialect: str, read: Callable[[bytes, str], Request]) -> Further | None:
+    """The next change in front of the messages behind the one where two requests part, as if that one were not there;
+    None without one. `read` makes a request of a body in `dialect`."""
+    kind = compared.parting.kind
+    before, now = compared.prompts
+    if kind not in _HEAD or _rest_of_head(before, kind) == _rest_of_head(now, kind):
         return None
-    body = _aligned(*bodies, divergence.pointer)
+    body = _aligned(*compared.bodies, compared.parting.pointer)
     if body is None:
         return None
     try:
         aligned = read(body, dialect)
     except ValueError:
         return None
-    found = compare(aligned, now, body, bodies[1]).divergence
-    if found is None or found.kind not in _HEAD or found.kind == divergence.kind:
+    parting = parted(aligned, compared.new)
+    if parting is None or parting.kind not in _HEAD or parting.kind == kind:
         return None
-    return Further(found, kept_behind(aligned, now) + found.same_end)
+    return Further(described(parting), kept_behind(aligned.prompt, now) + parting.same_end)
 
 
 def behind_another(recognised: Recognised, first: str) -> Recognised:

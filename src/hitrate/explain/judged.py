@@ -10,19 +10,20 @@ from msgspec import Struct
 from hitrate.core.findings import CallRate, Finding, SessionWaterfall, Waterfall
 from hitrate.core.model import Call
 from hitrate.core.money import Price
-from hitrate.core.prompt import CanonicalPrompt, Sketch
+from hitrate.core.prompt import Sketch
+from hitrate.explain.diff import Request
 from hitrate.explain.evidence import Facts, Seen
 
 
 class Sources(NamedTuple):
     """What the layers above give: the wire formats, the bodies, the rules and the prices.
 
-    `sketch`, `canonical` and `texts` (of the parts of the sketch) raise ValueError for a body that cannot be read;
+    `sketch`, `request` and `texts` (of the parts of the sketch) raise ValueError for a body that cannot be read;
     `body` gives that of an earlier call.
     """
 
     sketch: Callable[[Call], Sketch]
-    canonical: Callable[[bytes, str], CanonicalPrompt]
+    request: Callable[[bytes, str], Request]
     texts: Callable[[bytes, str], Sequence[str]]
     host: Callable[[Call], str | None]
     body: Callable[[int], bytes]

@@ -11,7 +11,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hitrate.core.prompt import CanonicalPrompt
-from hitrate.explain.evidence import Divergence, Evidence, Facts, Recognised, Seen
+from hitrate.explain.compared import Compared
+from hitrate.explain.evidence import Evidence, Facts, Recognised, Seen
 
 SAY_WHAT_IS_ABSENT = frozenset(
     {
@@ -63,16 +64,15 @@ def as_far_as_shown(recognised: Recognised, name: str, call: Seen) -> Recognised
     return replace(recognised, summary=f"{recognised.summary} {more}", confidence="possible", voice="observation")
 
 
-def is_shown(
-    divergence: Divergence, prompts: tuple[CanonicalPrompt, CanonicalPrompt], before: Seen, call: Seen
-) -> bool:
-    """Whether the requests differ there: not where only the form of something differs, or where one of the records has
-    no tools at all, which it leaves out."""
+def is_shown(compared: Compared, before: Seen, call: Seen) -> bool:
+    """Whether the requests differ where they seem to part: not where only the form of something differs, or where one
+    of the records has no tools at all, which it leaves out."""
     if not _any_rebuilt((before, call)):
         return True
+    divergence = compared.divergence
     if divergence.change in _FORMS:
         return divergence.pointer.startswith("/prompt")
-    return divergence.kind != "tools" or all(map(_has_tools, prompts))
+    return divergence.kind != "tools" or all(map(_has_tools, compared.prompts))
 
 
 def _has_tools(prompt: CanonicalPrompt) -> bool:

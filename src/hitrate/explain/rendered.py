@@ -7,9 +7,8 @@ a change is looked for in the text itself.
 from __future__ import annotations
 
 from hitrate.core.prompt import CanonicalPrompt
-from hitrate.explain import account, kept
-from hitrate.explain.account import NEAR_SHARE
-from hitrate.explain.diff import Comparison
+from hitrate.explain import kept
+from hitrate.explain.diff import Parting
 from hitrate.explain.diff.texts import common_prefix, common_suffix
 from hitrate.explain.evidence import Divergence
 
@@ -51,34 +50,20 @@ def kept_runs(was: str, now: str, start: int) -> int:
     return kept
 
 
-def behind(divergence: Divergence, kept_characters: int) -> int:
+def behind(divergence: Divergence | Parting, kept_characters: int) -> int:
     """Code points behind a change that both prompts have: what `kept_behind` counts, and the end of the changed text,
     which is among them in a rendered prompt."""
-    if _lies_in_rendered(divergence.pointer):
+    if lies_in_rendered(divergence.pointer):
         return max(kept_characters, divergence.same_end)
     return kept_characters + divergence.same_end
 
 
-def is_near(comparison: Comparison, divergence: Divergence, kept_characters: int) -> bool:
-    """Whether the first prompts of two conversations are one text with something else inside its front.
-
-    A rendered prompt can have its instructions in the first user's turn. There most of the text has to stand behind
-    what differs, which is not the case where a question or a document does.
-    """
-    if not _lies_in_rendered(divergence.pointer):
-        return account.is_near(comparison, divergence)
-    same = behind(divergence, kept_characters)
-    shorter = min(comparison.before_characters, comparison.now_characters)
-    if divergence.kind == "system":
-        return divergence.cacheable_chars + same >= NEAR_SHARE * shorter
-    return divergence.kind == "user" and same >= NEAR_SHARE * shorter
-
-
 def _is_rendered(prompt: CanonicalPrompt) -> bool:
-    return bool(prompt.segments) and _lies_in_rendered(prompt.segments[0].pointer)
+    return bool(prompt.segments) and lies_in_rendered(prompt.segments[0].pointer)
 
 
-def _lies_in_rendered(pointer: str) -> bool:
+def lies_in_rendered(pointer: str) -> bool:
+    """Whether a place is in a prompt that was rendered before it was sent."""
     return pointer.startswith("/prompt")
 
 

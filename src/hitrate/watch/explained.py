@@ -24,7 +24,7 @@ from hitrate.explain.evidence import Facts, Relation, Seen
 from hitrate.explain.explainer import Sources
 from hitrate.explain.oddities.reporting import Reporting
 from hitrate.explain.waterfall import Paid, Waterfalls
-from hitrate.explaining import pieces_of
+from hitrate.explaining import request_of
 from hitrate.logs.answered import host_of
 from hitrate.report.redact import without_content
 from hitrate.targets.dialects.sketch import Sketcher, texts_of_parts
@@ -137,13 +137,13 @@ class LiveExplainer:
         self._newest: dict[int, bytes] = {}
         self._newest_bytes = 0
         self._sketcher = Sketcher()
-        self._pieces = lru_cache(maxsize=2)(pieces_of)
+        self._requests = lru_cache(maxsize=2)(request_of)
         self._reporting = Reporting()
         self._explainer = PerCall(
             Sources(
                 sketch=self._sketch,
-                canonical=self._pieces,
-                texts=lambda body, dialect: texts_of_parts(self._pieces(body, dialect), dialect),
+                request=self._requests,
+                texts=lambda body, dialect: texts_of_parts(self._requests(body, dialect).prompt, dialect),
                 host=host_of,
                 body=self._body,
                 facts=self._facts_of,

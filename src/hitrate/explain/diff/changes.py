@@ -51,12 +51,13 @@ _LETTERS_AROUND = 8
 _WITHOUT_WIDTH = lazy_pattern("[\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e]")
 
 
-def change_of_strings(was: str, now: str, offset: int) -> str:
-    """`offset` is the first code point that differs."""
+def change_of_strings(was: str, now: str, offset: int, behind: int | None = None) -> str:
+    """`offset` is the first code point that differs, `behind` how many both end with, where that is known."""
     if _same_json(was, now):
         # First, since one blank more in JSON says who printed it again.
         return "json text" if compact(_json(was)) == compact(_json(now)) else "json order"
-    behind = common_suffix(was, now, offset)
+    if behind is None:
+        behind = common_suffix(was, now, offset)
     old, new = was[offset : len(was) - behind], now[offset : len(now) - behind]
     unlike = _begins_unlike(old, new)
     if not unlike and _without_white_space(old) == _without_white_space(new):

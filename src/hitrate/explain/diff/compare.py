@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import UNSET, Struct
 
 from hitrate.core.prompt import CanonicalPrompt
-from hitrate.explain.diff.describe import described
+from hitrate.explain.diff.describe import Parting, described
 from hitrate.explain.diff.spots import Spot, find_spot
 from hitrate.explain.diff.units import GROUPS, Request, Unit
 from hitrate.explain.evidence import Divergence
@@ -41,7 +41,25 @@ def first_divergence(
 
 def compare(before: CanonicalPrompt, now: CanonicalPrompt, before_body: bytes, now_body: bytes) -> Comparison:
     """How two prompts relate. ValueError when a body is no JSON; never for the odd shapes a dialect takes."""
-    old, new = Request(before, before_body), Request(now, now_body)
+    found = _side_by_side(Request(before, before_body), Request(now, now_body))
+    if isinstance(found, Comparison):
+        return found
+    return Comparison(
+        divergence=described(found),
+        relation="diverged",
+        common_characters=found.cacheable_chars,
+        before_characters=found.old.characters,
+        now_characters=found.new.characters,
+    )
+
+
+def parted(old: Request, new: Request) -> Parting | None:
+    """Where two requests part; None where the prompt of one is the start of the other's."""
+    found = _side_by_side(old, new)
+    return found if isinstance(found, Parting) else None
+
+
+def _side_by_side(old: Request, new: Request) -> Parting | Comparison:
     common = 0
     for index, (was, is_now) in enumerate(zip(old.units, new.units, strict=False)):
         if was.group == is_now.group and was.signature == is_now.signature:
@@ -57,14 +75,7 @@ def compare(before: CanonicalPrompt, now: CanonicalPrompt, before_body: bytes, n
         if spot is None:
             common += is_now.characters
             continue
-        divergence = described(spot, old, new, index, common)
-        return Comparison(
-            divergence=divergence,
-            relation="diverged",
-            common_characters=divergence.cacheable_chars,
-            before_characters=old.characters,
-            now_characters=new.characters,
-        )
+        return Parting(spot, old, new, index, common)
     ends = (len(old.units) <= len(new.units), len(new.units) <= len(old.units))
     return _comparison(old, new, common, ends)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from msgspec import UNSET
@@ -27,48 +28,78 @@ _LONGEST_AROUND = 2000
 """Code points in front of a difference and behind it: enough to reach the headings of most sections."""
 
 
-def described(spot: Spot, old: Request, new: Request, index: int, common: int) -> Divergence:
-    """`index` is that of the first unit that differs, `common` the code points in the units before it."""
-    change, names, found = _change(spot, old, new, index)
+class Parting:
+    """Where two requests part, before it is told in words."""
+
+    def __init__(self, spot: Spot, old: Request, new: Request, index: int, common: int) -> None:
+        """`index` is that of the first unit that differs, `common` the code points in the units before it."""
+        self.spot = spot
+        self.old = old
+        self.new = new
+        self.index = index
+        self.pointer = spot.pointer
+        self.kind = spot.kind or new.units[index].kind
+        self.offset = None if spot.form == "ids" else spot.offset
+        in_string = spot.form == "string" and spot.kind != "image"
+        self.cacheable_chars = common + spot.characters + ((spot.offset or 0) if in_string else 0)
+
+    @property
+    def cacheable_share(self) -> float:
+        """Of the prompt text of the later request."""
+        return self.cacheable_chars / self.new.characters if self.new.characters else 0.0
+
+    @property
+    def shorter(self) -> int:
+        """Code points of the shorter prompt."""
+        return min(self.old.characters, self.new.characters)
+
+    @cached_property
+    def same_end(self) -> int:
+        """Code points behind the change that both strings end with."""
+        spot = self.spot
+        if spot.form != "string" or not (isinstance(spot.was, str) and isinstance(spot.now, str)):
+            return 0
+        return common_suffix(spot.was, spot.now, spot.offset or 0)
+
+    @cached_property
+    def change_of_strings(self) -> str:
+        """Where two strings differ."""
+        return change_of_strings(self.spot.was, self.spot.now, self.spot.offset or 0, self.same_end)
+
+
+def described(parting: Parting) -> Divergence:
+    spot = parting.spot
+    change, names, found = _change(parting)
     was, now = _sides(spot)
-    offset = None if spot.form == "ids" else spot.offset
-    in_front = common + spot.characters
-    if spot.form == "string" and spot.kind != "image":
-        in_front += offset or 0
     return Divergence(
         pointer=spot.pointer,
-        offset=offset,
+        offset=parting.offset,
         was=was,
         now=now,
         change=change,
-        kind=spot.kind or new.units[index].kind,
-        cacheable_chars=in_front,
-        cacheable_share=in_front / new.characters if new.characters else 0.0,
+        kind=parting.kind,
+        cacheable_chars=parting.cacheable_chars,
+        cacheable_share=parting.cacheable_share,
         value_was=_whole(spot, spot.was),
         value_now=_whole(spot, spot.now),
         rest_was=_rest(spot, spot.was),
         rest_now=_rest(spot, spot.now),
-        same_end=_same_end(spot),
+        same_end=parting.same_end,
         front=_front(spot),
         names=names[:_MOST_NAMES],
         words=sentence(found),
     )
 
 
-def _same_end(spot: Spot) -> int:
-    if spot.form != "string" or spot.offset is None or not (isinstance(spot.was, str) and isinstance(spot.now, str)):
-        return 0
-    return common_suffix(spot.was, spot.now, spot.offset)
-
-
-def _change(spot: Spot, old: Request, new: Request, index: int) -> tuple[str, tuple[str, ...], Found]:
+def _change(parting: Parting) -> tuple[str, tuple[str, ...], Found]:
     """The kind of change and the names concerned, looked for from the whole prompt down to the two strings."""
+    spot, old, new, index = parting.spot, parting.old, parting.new, parting.index
     group = _group_of(spot, old, new, index)
     was, now = old.of_group(group), new.of_group(group)
     place = index - next((at for at, unit in enumerate(new.units) if unit.group == group), index)
-    found = Found(spot=spot, group=group, was=tuple(was), now=tuple(now), index=place)
-    change, names = _inner_change(spot)
-    if _nothing_in_common(spot, old, new, index):
+    found = Found(spot=spot, group=group, was=tuple(was), now=tuple(now), index=place, same_end=parting.same_end)
+    change, names = _inner_change(parting)
+    if _nothing_in_common(parting):
         change, names = "prefix rebuilt", ()
     elif group == "tools":
         tools = tools_change(was, now, place)
@@ -111,7 +142,8 @@ def _of_shift(found: Found) -> tuple[str, tuple[str, ...]]:
     return ("messages condensed" if inserted else "messages dropped"), dropped
 
 
-def _inner_change(spot: Spot) -> tuple[str, tuple[str, ...]]:
+def _inner_change(parting: Parting) -> tuple[str, tuple[str, ...]]:
+    spot = parting.spot
     lists = change_of_lists(*spot.lists) if spot.lists else None
     if lists is not None:
         return lists
@@ -120,7 +152,7 @@ def _inner_change(spot: Spot) -> tuple[str, tuple[str, ...]]:
             return "image", ()
         if spot.is_id:
             return "id value", ()
-        return change_of_strings(spot.was, spot.now, spot.offset or 0), ()
+        return parting.change_of_strings, ()
     if spot.form == "members":
         return change_of_members(spot.was, spot.now, spot.names)
     if spot.form == "ids":
@@ -139,9 +171,10 @@ def _same_pieces(was: list[Unit], now: list[Unit], index: int) -> bool:
     )
 
 
-def _nothing_in_common(spot: Spot, old: Request, new: Request, index: int) -> bool:
+def _nothing_in_common(parting: Parting) -> bool:
     """Whether the prompts part at their very start and no later tool, block or message is in both."""
-    if index or len(old.units) < 2 or len(new.units) < 2 or new.units[0].is_raw_prompt:
+    spot, old, new = parting.spot, parting.old, parting.new
+    if parting.index or len(old.units) < 2 or len(new.units) < 2 or new.units[0].is_raw_prompt:
         return False
     known = {unit.signature for unit in old.units}
     if any(unit.signature in known for unit in new.units):
@@ -149,7 +182,7 @@ def _nothing_in_common(spot: Spot, old: Request, new: Request, index: int) -> bo
     if old.units[0].group == new.units[0].group == "tools":
         return set(map(tool_name, old.of_group("tools"))).isdisjoint(map(tool_name, new.of_group("tools")))
     if spot.form == "string":
-        return change_of_strings(spot.was, spot.now, spot.offset or 0) == "replaced"
+        return parting.change_of_strings == "replaced"
     return spot.form in ("group", "type")
 
 

@@ -10,6 +10,8 @@ import json
 from functools import lru_cache
 from typing import Any, Literal
 
+from msgspec import UNSET
+
 from hitrate.core import spans
 from hitrate.core.prompt import CanonicalPrompt, Segment
 
@@ -110,12 +112,12 @@ class Unit:
 class Request:
     """A body with its canonical prompt, cut into units."""
 
-    def __init__(self, prompt: CanonicalPrompt, body: bytes) -> None:
-        self._text = spans.decode_text(body)
-        try:
-            self._root = json.loads(self._text.removeprefix("\ufeff"))
-        except RecursionError:
-            raise ValueError("JSON nested too deeply to be read") from None
+    def __init__(self, prompt: CanonicalPrompt, body: bytes, value: Any = UNSET) -> None:
+        """`value` is the body decoded, where that is at hand. ValueError for a body that is no JSON."""
+        self.prompt = prompt
+        self.body = body
+        self._root = _decoded(body) if value is UNSET else value
+        self._places: spans.Node | None = None
         self.units = self._units(prompt.segments)
         self.characters = sum([unit.characters for unit in self.units])
 
@@ -159,7 +161,7 @@ class Request:
         pieces = [
             Piece(segment.kind, segment.text, segment.pointer, self._characters(segment, group))
             for segment in segments
-            if segment.text or self._text[segment.start] != "{"  # an object without text is no place for one
+            if segment.text or not isinstance(self._sent(segment), dict)  # an object without text is no place for one
         ]
         kind = segments[0].kind
         if kind in ("assistant", "tool") and pointer.startswith("/messages/"):
@@ -171,12 +173,31 @@ class Request:
         text = segment.text
         if segment.kind == "image" or not text:
             return 0
-        opening = self._text[segment.start]
-        if opening == '"':
-            return segment.end - segment.start - 2 if len(text) == 71 and text.startswith("sha256:") else len(text)
-        if opening != "{" and segment.pointer.split("/", 2)[1] in _RAW_PROMPTS:
+        sent = self._sent(segment)
+        if isinstance(sent, str):
+            hashed = len(text) == 71 and text.startswith("sha256:")
+            return self._length_as_sent(segment.pointer) if hashed else len(text)
+        if not isinstance(sent, dict) and segment.pointer.split("/", 2)[1] in _RAW_PROMPTS:
             return len(text) - text.count(" ")
         return _json_characters(text, group in ("tools", "schema"))
+
+    def _sent(self, segment: Segment) -> Any:
+        """The value that a segment was made of."""
+        return spans.resolve(self._root, segment.pointer)
+
+    def _length_as_sent(self, pointer: str) -> int:
+        """Code points between the quotes of a string, of which the prompt has no more than a hash."""
+        if self._places is None:
+            self._places = spans.parse(spans.decode_text(self.body))
+        node = spans.node_at(self._places, pointer)
+        return node.end - node.start - 2
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return json.loads(spans.decode_text(body).removeprefix("\ufeff"))
+    except RecursionError:
+        raise ValueError("JSON nested too deeply to be read") from None
 
 
 def _add_call_ids(pointer: str, kind: str, message: Any, pieces: list[Piece]) -> None:

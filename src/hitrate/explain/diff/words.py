@@ -10,7 +10,6 @@ from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.spans import compact
 from hitrate.explain.diff.lists import Shift, ToolsChange, tool_name
 from hitrate.explain.diff.spots import Spot
-from hitrate.explain.diff.texts import common_suffix
 from hitrate.explain.diff.units import Group, Unit
 from hitrate.explain.visible import visible
 
@@ -30,6 +29,8 @@ class Found(Struct, kw_only=True):
     was: tuple[Unit, ...]
     now: tuple[Unit, ...]
     index: int
+    same_end: int
+    """Code points that two strings end with."""
     change: str = ""
     names: tuple[str, ...] = ()
     tools: ToolsChange | None = None
@@ -89,7 +90,7 @@ def _string(found: Found, place: str) -> str:
     spot = found.spot
     offset = spot.offset or 0
     change = found.change
-    was, now = _cores(spot.was, spot.now, offset, forms=change == "unicode form")
+    was, now = _cores(found, forms=change == "unicode form")
     at = f"at character {offset}"
     if change == "image":
         return f"{place} has other bytes or another address"
@@ -194,10 +195,10 @@ def _unit_pointer(found: Found) -> str:
     return units[found.index].pointer if found.index < len(units) else ""
 
 
-def _cores(was: str, now: str, offset: int, *, forms: bool) -> tuple[str, str]:
-    """The parts that differ, out to the ends of their words, quoted."""
-    behind = common_suffix(was, now, offset)
-    start = offset
+def _cores(found: Found, *, forms: bool) -> tuple[str, str]:
+    """The parts of two strings that differ, out to the ends of their words, quoted."""
+    was, now, behind = found.spot.was, found.spot.now, found.same_end
+    start = offset = found.spot.offset or 0
     while start and offset - start < 20 and not was[start - 1].isspace():
         start -= 1
     if offset - start == 20:

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,10 +24,9 @@ from hitrate.core.growth import AllTexts, TextMessage
 from hitrate.core.layout import Layouts
 from hitrate.core.prompt import CanonicalPrompt, Part, Sketch
 from hitrate.core.recent import Recent
-from hitrate.core.spans import Node
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.targets.dialects import dialect as dialect_named
-from hitrate.targets.dialects.decoded_node import DecodedNode
+from hitrate.targets.dialects.decoded_node import DecodedNode, prompt_reader
 from hitrate.targets.dialects.prompt_builder import AFFINITY_KNOBS
 from hitrate.targets.dialects.prompt_parts import parts_of, segments_of_parts, text_part, with_marks
 from hitrate.targets.dialects.rendered_parts import rendered_parts, rendered_pieces
@@ -53,14 +51,6 @@ _MESSAGES = {
     "bedrock-converse": ("messages", {"content": [{"text": _TEXT}]}),
 }
 """Where a wire's messages stand, and the stand-in for them."""
-
-_PROMPT_MODULES = {
-    "openai-chat": "openai_prompt",
-    "openai-responses": "openai_responses_prompt",
-    "anthropic-messages": "anthropic_prompt",
-    "gemini-generate": "gemini_prompt",
-    "bedrock-converse": "bedrock_prompt",
-}
 
 _FRAME_MEMBERS = {
     "openai-chat": (("tools",), ()),
@@ -151,19 +141,11 @@ def _with_headers(found: Sketch, headers: Mapping[str, str]) -> Sketch:
     return replace(found, key=(*found.key, *more)) if more else found
 
 
-def _prompt_reader(name: str) -> Callable[[Node], CanonicalPrompt]:
-    """What reads the prompt of a body that is decoded already."""
-    if name not in _PROMPT_MODULES:
-        return dialect_named(name).canonical  # type: ignore[return-value]  # not asked: it has no list of messages
-    return import_module(f"hitrate.targets.dialects.{_PROMPT_MODULES[name]}").prompt_of  # type: ignore[no-any-return]
-
-
 class _WireSketcher:
     """The sketches of one wire."""
 
     def __init__(self, name: str, remembered: int) -> None:
         self._name = name
-        self._prompt_of = _prompt_reader(name)
         self._layouts = Layouts()
         self._elements: Recent[bytes, Element] = Recent(remembered)
         self._frames: Recent[bytes, Frame] = Recent(_FRAMES)
@@ -176,6 +158,7 @@ class _WireSketcher:
         self.parts_of_texts = self._text_parts.parts_of
         self._marks_look_back = name == "bedrock-converse"
         if self._list:
+            self._prompt_of = prompt_reader(name)
             self._stand_in_part = parts_of(self._prompt(self._opening + self._stand_in + b"]}"))[0]
 
     def sketch(self, body: bytes) -> Sketch:
