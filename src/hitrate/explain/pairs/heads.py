@@ -45,19 +45,20 @@ class _Alike:
         self._lengths.append(head.characters)
         del self._heads[:-_HEADS_OF_A_SHAPE], self._lengths[:-_HEADS_OF_A_SHAPE]
 
-    def nearest(self, characters: int, *, limited: bool) -> list[_Head]:
-        """Those whose length differs least from this one; if `limited`, of those that are about as long."""
-        heads = self._heads
+    def nearest(self, characters: int, *, limited: bool) -> tuple[int, int] | None:
+        """By how much the length of one differs least from this one, and the newest conversation with such a head; if
+        `limited`, of those that are about as long."""
         distances = list(map(abs, map((-characters).__add__, self._lengths)))
         least = min(distances)
-        found = [heads[distances.index(least)]]
-        if distances.count(least) > 1:
-            found = [head for head, apart in zip(heads, distances, strict=True) if apart == least]
-        if limited and not all(_about_as_long(head.characters, characters) for head in found):
-            found = [head for head in heads if _about_as_long(head.characters, characters)]
-            least = min((abs(head.characters - characters) for head in found), default=0)
-            found = [head for head in found if abs(head.characters - characters) == least]
-        return found
+        if limited and not _about_as_long(characters - least, characters):
+            near = [head for head in self._heads if _about_as_long(head.characters, characters)]
+            least = min((abs(head.characters - characters) for head in near), default=0)
+            found = [head for head in near if abs(head.characters - characters) == least]
+        elif distances.count(least) == 1:
+            found = [self._heads[distances.index(least)]]
+        else:
+            found = [head for head, apart in zip(self._heads, distances, strict=True) if apart == least]
+        return (least, max([head.conversations[-1] for head in found])) if found else None
 
 
 class Heads:
@@ -97,10 +98,9 @@ class Heads:
         best: tuple[int, int] | None = None
         for number, shape in enumerate(_shapes(prompt)):
             alike = self._shapes.get(shape)
-            for head in () if alike is None else alike.nearest(characters, limited=number == 0):
-                apart = abs(head.characters - characters)
-                if best is None or (apart, -head.conversations[-1]) < (best[0], -best[1]):
-                    best = (apart, head.conversations[-1])
+            found = None if alike is None else alike.nearest(characters, limited=number == 0)
+            if found is not None and (best is None or (found[0], -found[1]) < (best[0], -best[1])):
+                best = found
         return None if best is None else best[1]
 
 

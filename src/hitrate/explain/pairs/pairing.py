@@ -19,6 +19,7 @@ from hitrate.explain.pairs.going_on import going_on, going_on_from
 from hitrate.explain.pairs.heads import Heads, heads_alike
 from hitrate.explain.pairs.known_calls import KnownCalls
 from hitrate.explain.pairs.likeness import alike
+from hitrate.explain.pairs.other_head import denied_by, goes_on_under_other_head, kept_under_other_head
 from hitrate.explain.pairs.prefix_tree import Walk, common_front
 from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Prompt, goes_on, kept_text, prompt_of, weight
 from hitrate.explain.pairs.replay import (
@@ -72,9 +73,11 @@ class Pairing:
         prompt = prompt_of(sketch, rendered=wire_named(seen.dialect) == RENDERED)
         walk = known.tree.walk(prompt.digests)
         best = known.tree.best(walk)
-        front = self._front(prompt, walk, seen.session)
-        found = self._carried_on(seen, prompt, walk, front) if front is not None else self._searched(seen, prompt, walk)
-        if front is None:
+        found = self._under_other_head(seen, prompt, walk)
+        if found is None and (front := self._front(prompt, walk, seen.session)) is not None:
+            found = self._carried_on(seen, prompt, walk, front)
+        elif found is None:
+            found = self._searched(seen, prompt, walk)
             known.note_common(prompt, found.conversation)
         shared = self._shared_characters(prompt, found)
         relation, against = found.relation, found.against
@@ -108,6 +111,13 @@ class Pairing:
         ):
             return self._known.calls[against].characters
         return sum(prompt.sizes[: found.shared])
+
+    def _under_other_head(self, seen: Seen, prompt: Prompt, walk: Walk) -> Found | None:
+        tip = goes_on_under_other_head(self._known, self._heads, seen, prompt, walk)
+        if tip is None:
+            return None
+        shared, kept = kept_under_other_head(self._known, prompt, tip)
+        return Found("rewrite", tip.call, tip.seen.conversation, shared, kept)
 
     def _front(self, prompt: Prompt, walk: Walk, session: str) -> int | None:
         """The call whose whole prompt stands in front, where nothing behind it was ever sent; else None."""
@@ -147,7 +157,7 @@ class Pairing:
             return self._start(seen, prompt, walk)._replace(conversation=conversation, retry_of=retry_of)
         if known.tree.is_front(against, walk):
             relation: Relation = "repeat" if same else "append"
-            denied = self._denied(prompt, front) if conversation is None else None
+            denied = denied_by(known, prompt, front) if conversation is None else None
             depth = known.tree.depth_of(against)
             return Found(relation, against, conversation, depth, retry_of=retry_of, denied=denied)
         was = known.tree.digests_of(against)
@@ -172,16 +182,6 @@ class Pairing:
             return None
         kept = kept_text(prompt, tip.prompt.digests, shared, known.common)
         return Found("rewrite", tip.call, conversation, shared, kept)
-
-    def _denied(self, prompt: Prompt, front: int) -> int | None:
-        """The newest call of the conversation, where it came right behind `front` with something else in front of the
-        messages, and this prompt goes on without that."""
-        known = self._known
-        tip = known.tip(known.calls[front].seen.conversation)
-        if tip is None or known.calls[tip.call].relation != "rewrite" or known.calls[tip.call].against != front:
-            return None
-        apart = common_front(tip.prompt.digests, prompt.digests) < max(tip.prompt.head, prompt.head)
-        return tip.call if apart else None
 
     def _conversation_behind(self, seen: Seen, prompt: Prompt, front: int) -> int | None:
         """The conversation of a call that goes on behind the call `front`.
