@@ -45,10 +45,11 @@ class Part(Struct, frozen=True, gc=False):
     """One tool definition, schema, system block or message: the unit in which the prompts of a log are compared.
 
     `digest` is over the kinds and texts of its segments. So parts with one digest are the same prompt text, however
-    the JSON around it was written: a string or a list with one text block, with a cache marker or without.
+    the JSON around it was written: a string or a list with one text block, with a cache marker or without. It is of
+    this process alone.
     """
 
-    digest: bytes
+    digest: int
     kind: str
     """Of its first segment."""
     characters: int

@@ -1,4 +1,3 @@
-import hashlib
 from collections.abc import Sequence
 
 import pytest
@@ -22,14 +21,7 @@ THANKS = "u Thank you; send me the papers."
 
 def sketch(prompt: Sequence[str]) -> Sketch:
     """One part a string: the letter of its kind, a blank and its text."""
-    return Sketch(
-        tuple(
-            Part(
-                hashlib.blake2b(part.encode(), digest_size=16).digest(), KINDS[part[0]], len(part) - 2, (len(part) - 2,)
-            )
-            for part in prompt
-        )
-    )
+    return Sketch(tuple(Part(hash(part), KINDS[part[0]], len(part) - 2, (len(part) - 2,)) for part in prompt))
 
 
 class Log:

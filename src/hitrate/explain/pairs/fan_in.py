@@ -66,7 +66,7 @@ def joins(known: KnownCalls, seen: Seen, prompt: Prompt) -> bool:
     another conversation began with.
     """
     found: set[int] = set()
-    messages: dict[int, list[bytes]] = {}
+    messages: dict[int, list[int]] = {}
     place, end = prompt.head, len(prompt.digests)
     while place < end:
         call = known.last_with(prompt.digests[place])

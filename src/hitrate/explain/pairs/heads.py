@@ -27,7 +27,7 @@ _CONVERSATIONS_OF_A_HEAD = 8
 
 
 class _Head(NamedTuple):
-    key: tuple[bytes, ...]
+    key: tuple[int, ...]
     characters: int
     conversations: list[int]
     """The newest last, `_CONVERSATIONS_OF_A_HEAD` at most."""
@@ -65,7 +65,7 @@ class Heads:
     """Heads seen so far; memory is bounded, the heads that were not met for longest are forgotten."""
 
     def __init__(self) -> None:
-        self._known: Recent[tuple[bytes, ...], _Head] = Recent(_SHAPES)
+        self._known: Recent[tuple[int, ...], _Head] = Recent(_SHAPES)
         self._shapes: Recent[tuple[object, ...], _Alike] = Recent(_SHAPES)
 
     def add(self, prompt: Prompt, conversation: int) -> None:
@@ -114,7 +114,7 @@ def _about_as_long(one: int, other: int) -> bool:
     return abs(one - other) <= max(_TOLERANCE * max(one, other), _SLACK)
 
 
-def _key(prompt: Prompt) -> tuple[bytes, ...]:
+def _key(prompt: Prompt) -> tuple[int, ...]:
     return tuple(prompt.digests[: prompt.head or 1])
 
 

@@ -56,21 +56,21 @@ class KnownCalls:
         """Per conversation, its newest answered call, of those that carry it on."""
         self.openings = array("I")
         """Per conversation, the parts of its first prompt."""
-        self.common: set[bytes] = set()
+        self.common: set[int] = set()
         """Messages that several conversations have."""
         self.lately: list[int] = []
         """Conversations that were carried on last, the newest last."""
         self._prompts: Recent[int, Tip] = Recent(_TIPS)
         self.last_with = NewestWith()
         """The newest call with a message, None for a new one."""
-        self._ending: dict[bytes, int] = {}
+        self._ending: dict[int, int] = {}
         self._newest_in_session: dict[str, int] = {}
         self._newest_with_affinity: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.calls)
 
-    def ended_with(self, digest: bytes, depth: int, walk: Walk) -> Iterator[int]:
+    def ended_with(self, digest: int, depth: int, walk: Walk) -> Iterator[int]:
         """Calls whose whole prompt is the first `depth` parts of the walked one, the newest first; `digest` ends it."""
         call = self._ending.get(digest, -1)
         for _ in range(_SAME_END):
@@ -172,7 +172,7 @@ class KnownCalls:
         self._note_tip(conversation, call)
         return True
 
-    def _ends_as(self, digest: bytes, call: int) -> int:
+    def _ends_as(self, digest: int, call: int) -> int:
         """The newest call before that ends with this part, as `call` does now."""
         before = self._ending.get(digest, -1)
         self._ending[digest] = call

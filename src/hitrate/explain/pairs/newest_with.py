@@ -22,15 +22,15 @@ class Owner:
 
 class NewestWith:
     def __init__(self) -> None:
-        self._owners: dict[bytes, Owner] = {}
+        self._owners: dict[int, Owner] = {}
         self.owner_of = self._owners.get
         """None for a message that is new."""
 
-    def __call__(self, digest: bytes) -> int | None:
+    def __call__(self, digest: int) -> int | None:
         owner = self.owner_of(digest)
         return None if owner is None else owner.call
 
-    def note(self, messages: Sequence[bytes], call: int) -> Owner:
+    def note(self, messages: Sequence[int], call: int) -> Owner:
         """The newest call has these messages."""
         distinct = dict.fromkeys(messages)
         for before in map(self.owner_of, distinct):
@@ -40,7 +40,7 @@ class NewestWith:
         self._owners.update(dict.fromkeys(distinct, owner))
         return owner
 
-    def go_on(self, owner: Owner, call: int, further: Sequence[bytes]) -> bool:
+    def go_on(self, owner: Owner, call: int, further: Sequence[int]) -> bool:
         """The newest call has all messages of the owner's prompt and further ones, which are new. False, with nothing
         changed, where another call had some of them since."""
         if owner.held != owner.all:
@@ -51,7 +51,7 @@ class NewestWith:
         owner.all = owner.held = owner.all + len(distinct)
         return True
 
-    def __iter__(self) -> Iterator[tuple[bytes, int]]:
+    def __iter__(self) -> Iterator[tuple[int, int]]:
         return ((digest, owner.call) for digest, owner in self._owners.items())
 
     def check_integrity(self) -> None:

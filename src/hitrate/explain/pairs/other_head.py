@@ -55,7 +55,7 @@ def denied_by(known: KnownCalls, prompt: Prompt, front: int) -> int | None:
     return tip.call if apart else None
 
 
-def _tip_with(known: KnownCalls, digests: list[bytes], head: int) -> Tip | None:
+def _tip_with(known: KnownCalls, digests: list[int], head: int) -> Tip | None:
     """The call that was the last to have the newest known message, where it is the newest of its conversation and
     something stands behind that message."""
     for place in range(len(digests) - 1, head - 1, -1):

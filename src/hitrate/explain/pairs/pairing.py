@@ -247,7 +247,7 @@ class Pairing:
         conversation = self._heads.near(prompt)
         return [] if conversation is None or self._known.tips[conversation] < 0 else [self._known.tips[conversation]]
 
-    def _may_be_one(self, seen: Seen, prompt: Prompt, call: int, was: list[bytes]) -> bool:
+    def _may_be_one(self, seen: Seen, prompt: Prompt, call: int, was: list[int]) -> bool:
         """Whether more than a question that anybody may ask speaks for one conversation: the log's own name for it, a
         head that is the same in part or in shape, an answer that both have, or the prompt going on from the call."""
         known = self._known
@@ -269,7 +269,7 @@ class Pairing:
         texts = self._texts(seen, call)  # last, since they have to be read
         return texts is None or alike(texts.was()[0], texts.now()[0])
 
-    def _in_common(self, prompt: Prompt, was: Iterable[bytes]) -> float:
+    def _in_common(self, prompt: Prompt, was: Iterable[int]) -> float:
         shared = set(was).intersection(prompt.digests[prompt.head :])
         return sum(
             weight(digest, size, self._known.common)

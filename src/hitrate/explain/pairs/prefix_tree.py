@@ -20,12 +20,12 @@ class _Node:
 
     __slots__ = ("children", "edge", "latest", "parent", "start")
 
-    def __init__(self, parent: _Node | None, start: int, edge: list[bytes], latest: int) -> None:
+    def __init__(self, parent: _Node | None, start: int, edge: list[int], latest: int) -> None:
         self.parent = parent
         self.start = start
         self.edge = edge
         self.latest = latest
-        self.children: dict[bytes, _Node] | None = None
+        self.children: dict[int, _Node] | None = None
 
     @property
     def end(self) -> int:
@@ -35,7 +35,7 @@ class _Node:
 class Walk(NamedTuple):
     """How far a prompt is known: its first `depth` parts, along `path`, whose last node it may share in part only."""
 
-    digests: list[bytes]
+    digests: list[int]
     path: list[_Node]
     depth: int
 
@@ -55,7 +55,7 @@ class PrefixTree:
         """Parts of that call's prompt."""
         return self._depths[call]
 
-    def walk(self, digests: list[bytes]) -> Walk:
+    def walk(self, digests: list[int]) -> Walk:
         """Changes nothing. Valid until the next `insert`."""
         node, path, depth, total = self._root, [], 0, len(digests)
         while depth < total and node.children is not None:
@@ -113,7 +113,7 @@ class PrefixTree:
         node = self._nodes[call]
         return node.children is None and node.latest == call and node.start + len(node.edge) == self._depths[call]
 
-    def extend(self, call: int, digests: list[bytes]) -> int | None:
+    def extend(self, call: int, digests: list[int]) -> int | None:
         """Add, as the next call, an answered one: the prompt of the call with further parts behind it. Returns its
         number; None, with nothing changed, where that call does not end open."""
         nodes, depths = self._nodes, self._depths
@@ -130,7 +130,7 @@ class PrefixTree:
             passed = passed.parent
         return number
 
-    def digests_of(self, call: int) -> list[bytes]:
+    def digests_of(self, call: int) -> list[int]:
         node: _Node | None = self._node_of(call)
         edges = []
         while node is not None:
@@ -176,7 +176,7 @@ class PrefixTree:
             assert node.latest < 0 or self._depths[node.latest] >= node.end, f"call {node.latest} ends before its node"
 
 
-def common_front(one: list[bytes], other: list[bytes]) -> int:
+def common_front(one: list[int], other: list[int]) -> int:
     """How many leading digests two lists have in common."""
     for position, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:

@@ -21,7 +21,7 @@ class Prompt(Struct, gc=False):
     """`head` counts the leading parts that every conversation of an application has: tools, schemas, instructions."""
 
     parts: Sequence[Part]
-    digests: list[bytes]
+    digests: list[int]
     sizes: list[int]
     head: int
     rendered: bool = False
@@ -51,7 +51,7 @@ def prompt_of(sketch: Sketch, rendered: bool = False) -> Prompt:
     return Prompt(parts, list(map(digest_of, parts)), list(map(_characters_of, parts)), head, rendered)
 
 
-def go_on_with(prompt: Prompt, further: Sequence[Part], digests: list[bytes]) -> int:
+def go_on_with(prompt: Prompt, further: Sequence[Part], digests: list[int]) -> int:
     """Put further parts, of these digests, behind a prompt that reaches beyond its head; the code points in them."""
     sizes = list(map(_characters_of, further))
     prompt.parts = (*prompt.parts, *further)
@@ -74,10 +74,10 @@ class Kept(NamedTuple):
     shift: int
 
 
-def kept_text(now: Prompt, was: Sequence[bytes], shared: int, common: Collection[bytes]) -> Kept:
+def kept_text(now: Prompt, was: Sequence[int], shared: int, common: Collection[int]) -> Kept:
     """What of `was` behind part `shared` is in `now`. Parts in `common` count less in
     `in_messages`, because every conversation could have them."""
-    places: dict[bytes, list[int]] = {}
+    places: dict[int, list[int]] = {}
     for place in range(len(was) - 1, shared - 1, -1):
         places.setdefault(was[place], []).append(place)
     characters = 0
@@ -98,7 +98,7 @@ def kept_text(now: Prompt, was: Sequence[bytes], shared: int, common: Collection
     return Kept(characters, in_messages, max(shift, 0))
 
 
-def goes_on(now: Prompt, was: Sequence[bytes], shared: int, common: Collection[bytes]) -> bool:
+def goes_on(now: Prompt, was: Sequence[int], shared: int, common: Collection[int]) -> bool:
     """Whether `now` has the newest message of `was` and, in front of it, an answer from behind part `shared`, though
     other parts there are gone: it carries the same history on. A fork has answers of its own. Parts in `common` say
     nothing."""
@@ -109,6 +109,6 @@ def goes_on(now: Prompt, was: Sequence[bytes], shared: int, common: Collection[b
     )
 
 
-def weight(digest: bytes, size: int, common: Collection[bytes]) -> float:
+def weight(digest: int, size: int, common: Collection[int]) -> float:
     """How much a shared part says of two calls being one conversation, in code points; also an empty one says some."""
     return (size + 1) * (_COMMON if digest in common else 1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 from hitrate.core.prompt import CanonicalPrompt, Part, Segment
@@ -13,9 +12,7 @@ _LISTS = ("messages", "input", "contents", "system")
 _BLOCK_LISTS = ("content", "tool_calls", "parts", "output", "summary")
 """Members of a message of which each element is a content block; what stands beside them is one block."""
 
-DIGEST_BYTES = 16
-
-_blake2b = hashlib.blake2b
+_LENGTH_BITS = 32
 
 
 def parts_of(prompt: CanonicalPrompt) -> tuple[Part, ...]:
@@ -53,14 +50,14 @@ class _OpenPart:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self._digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        self._texts: list[tuple[str, str]] = []
         self._block: object = self
         self._blocks: list[int] = []
         self._marks: list[tuple[int, str | None]] = []
 
     def add(self, segment: Segment, block: object, ttls: Sequence[str | None]) -> None:
         characters = len(segment.text)
-        self._digest.update(_digested(segment.kind, segment.text))
+        self._texts.append((segment.kind, segment.text))
         if block != self._block:
             self._block = block
             self._blocks.append(characters)
@@ -70,19 +67,27 @@ class _OpenPart:
             self._marks.extend((len(self._blocks) - 1, ttl) for ttl in ttls)
 
     def close(self) -> Part:
-        return Part(self._digest.digest(), self._kind, sum(self._blocks), tuple(self._blocks), tuple(self._marks))
+        characters = sum(self._blocks)
+        # As `text_part` has it where there is one text.
+        digest = _digest(self._texts[0] if len(self._texts) == 1 else tuple(self._texts), characters)
+        return Part(digest, self._kind, characters, tuple(self._blocks), tuple(self._marks))
 
 
 def text_part(kind: str, text: str) -> Part:
     """A part that is one text in one block."""
     characters = len(text)
-    digested = f"{kind} {characters} {text}".encode("utf-8", "surrogatepass")  # as `_digested` has it
-    return Part(_blake2b(digested, digest_size=DIGEST_BYTES).digest(), kind, characters, (characters,))
+    digest = hash((kind, text)) << _LENGTH_BITS | characters  # as `_digest` has it
+    return Part(digest, kind, characters, (characters,))
 
 
-def _digested(kind: str, text: str) -> bytes:
-    """Tells ("ab", "c") from ("a", "bc"), and a user's text from the same text as a tool's result."""
-    return f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass")
+def _digest(texts: object, characters: int) -> int:
+    """Of texts with their kinds, so a user's text is not taken for the same text as a tool's result.
+
+    Python's own hash, of 64 bits and with a secret of the process, and the length: to be the same for two of a million
+    texts of one length has a chance of three in a hundred million, and nobody can bring it about. It takes a fifth of
+    the time that the bytes of a text and their BLAKE2 take.
+    """
+    return hash(texts) << _LENGTH_BITS | characters
 
 
 def _place(tokens: list[str]) -> object:
