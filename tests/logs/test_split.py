@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from log_files import jsonl, opened
 
-from hitrate.logs.split import Splitter
+from hitrate.logs.split import Splitter, _text_messages
 
 USAGE = {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 64}}
 MESSAGE = st.sampled_from([
@@ -120,3 +120,32 @@ def test_writers_of_several_layouts_in_one_log(tmp_path):
     records = [{"body": {"model": "m", member: []}, "at": 1793534400} for member in wire.values()] * 4
     calls = list(opened(tmp_path, jsonl(*records), "request-pairs"))
     assert [call.dialect for call in calls] == list(wire) * 4
+
+
+TEXT = st.sampled_from(["", "hi", 'say "role"', "\\", '\\"', '"', "a\nb", "\u00e9", '", "role": "', '{"role": "x"}'])
+NAMES = st.sampled_from(['"role"', '"content"', '"r\\u006fle"', '"con\\u0074ent"'])
+SPELLED = st.builds(
+    lambda text, quote: "".join(['"', *(quote if one == '"' else json.dumps(one)[1:-1] for one in text), '"']),
+    *(TEXT, st.sampled_from(['\\"', '\\"', "\\u0022"])),
+)
+SPELLED_MESSAGE = st.builds(
+    lambda role, content, more: f"{{{', '.join([role, content, *more])}}}",
+    st.builds('"role": {}'.format, SPELLED),
+    st.builds('"content":{}'.format, SPELLED),
+    st.just([]) | st.just([]) | st.lists(st.builds("{}:{}".format, NAMES, SPELLED), max_size=2),
+)
+
+
+@hypothesis_settings(max_examples=200)
+@given(st.lists(SPELLED_MESSAGE, max_size=4))
+@example(['{"role": "\\u0022\\u0022\\u0022\\u0022", "content": "", "content": ""}'])
+def test_messages_are_read_as_texts_where_no_member_is_given_twice(messages):
+    array = f"[{', '.join(messages)}]".encode()
+    members = []
+    json.loads(array, object_pairs_hook=members.append)
+    found = _text_messages(array)
+    if messages and all(len(pairs) == 2 for pairs in members):
+        spelled = [{"role": message.role, "content": message.content} for message in found or ()]
+        assert spelled == json.loads(array) or (found is None and b"\\u0022" in array)
+    else:
+        assert found is None

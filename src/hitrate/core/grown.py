@@ -12,6 +12,7 @@ element of the array as it was in the earlier text, reads further ones, and then
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
@@ -38,11 +39,13 @@ class _Array(Generic[V]):
     """The array from `start` to the end of its last element at `stop`, and the text it stands in. Not copied: who keeps
     the body does so anyway."""
 
-    __slots__ = ("beginning", "data", "front", "key", "last", "last_at", "start", "stop", "tail", "value")
+    __slots__ = ("beginning", "close", "data", "front", "key", "last", "last_at", "start", "stop", "tail", "value")
 
     def __init__(self, data: bytes, start: int, stop: int, tail: bytes, value: V) -> None:
         self.start = start
         self.tail = tail
+        self.close = -len(tail)
+        """Where the array closes, from the end of the text."""
         self.beginning = data[:_START]
         self.key = data[start : start + _START] if stop - start >= _START else b""
         self.value = value
@@ -53,7 +56,7 @@ class _Array(Generic[V]):
         self.data = data
         self.stop = stop
         self.front = memoryview(data)[:stop]
-        self.last_at = last_at = max(self.start, stop - _LAST)
+        self.last_at = last_at = stop - _LAST if stop - _LAST > self.start else self.start
         self.last = data[last_at:stop]
 
 
@@ -63,12 +66,15 @@ class Grown(Generic[V]):
     def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
         self._most = most
         self._most_bytes = most_bytes
-        self._arrays: dict[_Array[V], None] = {}
+        self._arrays: OrderedDict[_Array[V], None] = OrderedDict()
         """The one kept last at the end."""
         self._by_start: dict[bytes, list[_Array[V]]] = {}
         self._by_beginning: dict[bytes, list[_Array[V]]] = {}
         self._bytes = 0
         self._found: _Array[V] | None = None
+        self.found_front = 0
+        """The bytes that the text that the last `find_whole` looked for has in common with the one it found, up to the
+        last element of that."""
 
     def find(self, data: bytes, start: int, end: int) -> tuple[V, bytes] | None:
         """What was made of an array that `data[start:end]` begins with, and an array of the further elements.
@@ -92,22 +98,17 @@ class Grown(Generic[V]):
     def find_whole(self, data: bytes) -> tuple[V, bytes] | None:
         """The same for a text that is an earlier one with further elements in its array, wherever that stands."""
         self._found = None
-        for array in reversed(self._by_beginning.get(data[:_START], ())):
+        for array in self._by_beginning.get(data[:_START], ()):
             if (
                 data.startswith(array.last, array.last_at)
                 and data.startswith(array.front)
                 and data.endswith(array.tail, array.stop)
-                and (new := _further(data[array.stop : len(data) - len(array.tail)])) is not None
+                and (new := _further(data[array.stop : array.close])) is not None
             ):
                 self._found = array
+                self.found_front = array.stop
                 return array.value, new
         return None
-
-    def found_front(self) -> int:
-        """The bytes that the text that the last `find_whole` looked for has in common with the one it found, up to the
-        last element of that."""
-        assert self._found is not None
-        return self._found.stop
 
     def keep(self, data: bytes, start: int, end: int, value: V) -> None:
         """An array, which was decoded and is not empty, in place of the one that the last `find` found."""
@@ -118,7 +119,7 @@ class Grown(Generic[V]):
             return
         array = _Array(data, start, _end_of_last(data, end - 1), data[end - 1 :], value)
         self._by_start.setdefault(array.key, []).append(array)
-        self._by_beginning.setdefault(array.beginning, []).append(array)
+        self._by_beginning.setdefault(array.beginning, []).insert(0, array)
         self._arrays[array] = None
         self._bytes += len(data)
         self._forget()
@@ -128,17 +129,15 @@ class Grown(Generic[V]):
         earlier one."""
         array = self._found
         assert array is not None
-        end = len(data) - len(array.tail)
-        if not array.key or len(data) > self._most_bytes:  # longer now, and to be found by its start
-            self.keep(data, array.start, end + 1, value)
+        length, stop = len(data), len(data) + array.close
+        if not array.key or length > self._most_bytes:  # longer now, and to be found by its start
+            self.keep(data, array.start, stop + 1, value)
             return
         self._found = None
-        arrays = self._arrays
-        del arrays[array]
-        arrays[array] = None
-        self._bytes += len(data) - len(array.data)
+        self._arrays.move_to_end(array)
+        self._bytes += length - len(array.data)
         array.value = value
-        array.becomes(data, end if data[end - 1] > _LAST_WHITE_SPACE else _end_of_last(data, end))
+        array.becomes(data, stop if data[stop - 1] > _LAST_WHITE_SPACE else _end_of_last(data, stop))
         if self._bytes > self._most_bytes:
             self._forget()
 

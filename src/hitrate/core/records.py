@@ -57,12 +57,12 @@ class RecordCount:
     """Grows while a log is read; `records()` is the state so far."""
 
     def __init__(self) -> None:
-        self._used = self._damaged = self._repeated = 0
+        self.used = self._damaged = self._repeated = 0
         self._skipped: list[Skipped] = []
         self._remarks: list[Remark] = []
 
     def use(self) -> None:
-        self._used += 1
+        self.used += 1
 
     def repeat(self) -> None:
         self._repeated += 1
@@ -78,8 +78,8 @@ class RecordCount:
 
     def records(self) -> Records:
         return Records(
-            read=self._used + self._damaged + self._repeated,
-            used=self._used,
+            read=self.used + self._damaged + self._repeated,
+            used=self.used,
             damaged=self._damaged,
             repeated=self._repeated,
             skipped=tuple(self._skipped),

@@ -15,7 +15,7 @@ import msgspec
 
 from hitrate.core import usage_plans
 from hitrate.core.lazy_pattern import lazy_pattern
-from hitrate.core.model import Reading, Usage
+from hitrate.core.model import Reading
 from hitrate.core.usage_plans import Plan
 
 _MOST_FORMS = 8
@@ -47,9 +47,7 @@ class Fitting(msgspec.Struct, frozen=True, gc=False):
     """A line that fits a form, with the texts in it that a call is made of."""
 
     form: Form
-    start: int
-    """Of the body in the line."""
-    end: int
+    body: bytes
     time: bytes | None
     answer_id: bytes | None
     response: bytes
@@ -68,7 +66,8 @@ class Form:
         self.wire = ""
         self.dialect: str | None = ""
         """The wire of its calls, and the one that their bodies look like; known when `learn` was called."""
-        self._plan: Plan | None = None
+        self.plan: Plan | None = None
+        """How their counts are read; None as long as a reader of replies has to be asked."""
         in_front, _ = _pattern(front, time_member, [])
         behind, self.opening = _pattern(tail, time_member, [""])
         front_pattern, tail_pattern = re.compile(in_front), re.compile(behind)
@@ -80,18 +79,14 @@ class Form:
         self.values = itemgetter(time, answer_id, response, usage, slice(usage + 1, usage + 1 + counts))
         """Of a fitting, out of the texts in all places and a None behind them."""
 
-    def usage(self, fitting: Fitting) -> Usage | None:
-        """As a reader of replies has it; None where that has to be asked."""
-        return None if self._plan is None else self._plan.usage([*map(int, fitting.counts)])
-
     def learn(
         self, fitting: Fitting, response: dict[str, Any], reading: Reading, wire: str, dialect: str | None
     ) -> None:
         """How replies are read, by one whose wire was told by its shape."""
         shape = usage_plans.shape_of(response, None)
         plain = reading.reply is None and reading.raw_usage is response.get("usage")
-        if self._plan is None and plain and shape is not None and shape.counts == [*map(int, fitting.counts)]:
-            self._plan = usage_plans.plan_of(shape, response, wire, reading.usage)
+        if self.plan is None and plain and shape is not None and shape.counts == [*map(int, fitting.counts)]:
+            self.plan = usage_plans.plan_of(shape, response, wire, reading.usage)
             self.wire, self.dialect = wire, dialect
 
 
@@ -111,7 +106,7 @@ class Forms:
             end = data.rfind(form.opening, start)
             tail = form.tail(data, end) if end > start else None
             if tail is not None:
-                return Fitting(form, start, end, *form.values((*front.groups(), *tail.groups(), None)))
+                return Fitting(form, data[start:end], *form.values((*front.groups(), *tail.groups(), None)))
         return None
 
     def learn(self, data: bytes, body: bytes, *, time_member: str, model: str | None) -> None:

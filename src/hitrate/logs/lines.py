@@ -33,7 +33,7 @@ DEEPEST = 500
 """Levels of nesting; more than any request has, and what every JSON reader of this program can walk."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_LAST_WHITE_SPACE = 0x20
+_LAST_WHITE_SPACE = b" "
 
 
 class Line(Struct, frozen=True, kw_only=True, gc=False):
@@ -269,21 +269,20 @@ def raw_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped]]:
     while True:
         try:
             line = stream.readline(LONGEST_LINE)
-            is_longer = len(line) == LONGEST_LINE and not line.endswith(b"\n")
-            rest = _rest_of_line(stream) if is_longer else 0
+            rest = None if len(line) < LONGEST_LINE or line.endswith(b"\n") else _rest_of_line(stream)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             reason = f"the compressed file cannot be read on from here: {error}"
             yield number + 1, offset, Skipped(line=number + 1, reason=reason)
             return
-        if not line:
-            return
         number += 1
-        if is_longer:
+        if rest is not None:
             reason = f"a line of {len(line) + rest:,} bytes, expected at most {LONGEST_LINE:,}"
             yield number, offset, Skipped(line=number, reason=reason)
             offset += rest
-        elif number > 1 and line[0] > _LAST_WHITE_SPACE:  # the usual one
+        elif number > 1 and line[:1] > _LAST_WHITE_SPACE:  # the usual one
             yield number, offset, line.strip()
+        elif not line:
+            return
         else:
             if number == 1:
                 offset += len(line)

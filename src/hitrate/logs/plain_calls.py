@@ -60,19 +60,21 @@ class PlainCalls:
             return None
         return _call(response, record.get("model"), body, found, reading, at, line)
 
-    def in_form(self, fitting: Fitting, body: bytes, known: KnownBody, line: int | None) -> Call | None:
+    def in_form(self, fitting: Fitting, known: KnownBody, line: int | None) -> Call | None:
         """For a line that fits the form of such a record. Its body has messages, so it is none that was rendered."""
         form, told = fitting.form, fitting.time
         at = None
         if told is not None and (at := _unix_time(told)) is None:
             return None
-        usage = form.usage(fitting) if known.dialect == form.dialect else None
+        plan, usage = form.plan, None
+        if plan is not None and known.dialect == form.dialect:
+            usage = plan.usage([*map(int, fitting.counts)])
         if usage is None:
-            return self._of_response(fitting, body, known, at, line)
+            return self._of_response(fitting, known, at, line)
         return Call(
             target="",
             dialect=form.wire,
-            body=body,
+            body=fitting.body,
             model=known.model or form.model,
             usage=usage,
             timing=None if at is None else Timing(at=at, sent_at_s=at),
@@ -80,17 +82,15 @@ class PlainCalls:
             line=line,
         )
 
-    def _of_response(
-        self, fitting: Fitting, body: bytes, known: KnownBody, at: float | None, line: int | None
-    ) -> Call | None:
+    def _of_response(self, fitting: Fitting, known: KnownBody, at: float | None, line: int | None) -> Call | None:
         response = _decode(fitting.response)
         found, reading = self._read_reply(response, None)
         if reading.fault is not None:
             return None
-        dialect = known.dialect
-        call = _call(response, fitting.form.model, Body((), body, known.model, dialect), found, reading, at, line)
+        body = Body((), fitting.body, known.model, known.dialect)
+        call = _call(response, fitting.form.model, body, found, reading, at, line)
         if found is not None and call.dialect == found:
-            fitting.form.learn(fitting, response, reading, found, dialect)
+            fitting.form.learn(fitting, response, reading, found, known.dialect)
         return call
 
 

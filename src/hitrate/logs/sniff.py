@@ -102,12 +102,12 @@ class Log:
         try:
             for item in read(self._stream, self._read_reply):
                 if isinstance(item, ReadCall):
-                    self._count.use()
+                    self._count.used += 1
                     self.shown = item.shown
                     yield item.call
-                    self.shown = None
                 elif isinstance(item, Call):
-                    self._count.use()
+                    self._count.used += 1
+                    self.shown = None
                     yield item
                 elif isinstance(item, Skipped):
                     self._count.skip(item)

@@ -77,20 +77,20 @@ class KnownBody:
         self.around = around
         model = around.members.get("model")
         self.model: str | None = model if isinstance(model, str) and model else None
-        self.wires: frozenset[str] = frozenset()
-        """The wires that its messages could be for, each by itself."""
-        self.goes_on(wires, form)
-
-    def goes_on(self, wires: frozenset[str], form: object) -> None:
-        """With messages for these wires, in a line that `form` fits; None where that is not known."""
-        if self.wires is not wires:
-            self.wires |= wires
-            mixed = self.around.dialect == "openai-chat" and "anthropic-messages" in self.wires
-            self.dialect = "anthropic-messages" if mixed else self.around.dialect
         self.form = form
-        """By which all but its body, time and counts is known; None where it is not."""
+        """Of the line that it was last read of: by it all but the body, time and counts is known; None where it is
+        not."""
         self.call = -1
         """The number among the calls of the log of the one that it was first read of, once it is one."""
+        self.wires: frozenset[str] = frozenset()
+        """The wires that its messages could be for, each by itself."""
+        self.add(wires)
+
+    def add(self, wires: frozenset[str]) -> None:
+        """Messages that could be for these."""
+        self.wires |= wires
+        mixed = self.around.dialect == "openai-chat" and "anthropic-messages" in self.wires
+        self.dialect = "anthropic-messages" if mixed else self.around.dialect
 
 
 class Splitter:
@@ -149,7 +149,24 @@ class Splitter:
     def body(self, data: bytes, form: object) -> tuple[KnownBody, Shown | None] | None:
         """What is known of a body that was cut out of a line, and what reading it showed; None where the line has to be
         decoded. `form` is the one that the line fits, None where it is not known."""
-        return self._gone_on(data, form) or self._cut(data, form)
+        found = self._grown.find_whole(data)
+        if found is None:
+            return self._cut(data, form)
+        known, new = found  # it goes on from an earlier one, or is the same: by far the most usual
+        if new == b"[]":
+            return known, None
+        texts = _text_messages(new)
+        wires = _TEXT_WIRES if texts else self._wires_of_each(known.name, new)
+        if wires is None:
+            return self._cut(data, form)
+        shown = None
+        if texts and known.call >= 0 and known.form is form:
+            shown = GoesOn(known.call, self._grown.found_front, texts)
+        if not wires <= known.wires:
+            known.add(wires)
+        known.call, known.form = -1, form
+        self._grown.go_on(data, known)
+        return known, shown
 
     def _body(self, data: bytes, path: tuple[str, ...]) -> tuple[dict[str, Any], Body] | None:
         """The members of a body, without its messages, and what a `Call` needs of it."""
@@ -158,25 +175,6 @@ class Splitter:
             return None
         members = found[0].around.members
         return members, Body(path, data, members.get("model"), found[0].dialect)
-
-    def _gone_on(self, data: bytes, form: object) -> tuple[KnownBody, GoesOn | None] | None:
-        """A body that is an earlier one with further messages, or none: by far the most usual."""
-        found = self._grown.find_whole(data)
-        if found is None:
-            return None
-        known, new = found
-        if new == b"[]":
-            return known, None
-        texts = _text_messages(new)
-        wires = _TEXT_WIRES if texts else self._wires_of_each(known.name, new)
-        if wires is None:
-            return None
-        goes_on = None
-        if texts and known.call >= 0 and known.form is form:
-            goes_on = GoesOn(known.call, self._grown.found_front(), texts)
-        known.goes_on(wires, form)
-        self._grown.go_on(data, known)
-        return known, goes_on
 
     def _cut(self, data: bytes, form: object) -> tuple[KnownBody, AllTexts | None] | None:
         """A body that is laid out as an earlier one."""
@@ -289,17 +287,16 @@ def _text_messages(array: bytes) -> list[TextMessage] | None:
         messages = _decode_text_messages(array)
     except _NOT_JSON:
         return None
-    return messages if messages and _are_given_once(messages, array) else None
+    # With its name and text each member takes four quotes; all others are escaped ones in the texts, or those of a
+    # member that is given twice. (`count` would take some times as long.)
+    others = len(array) - len(array.replace(b'"', b"")) - 8 * len(messages)
+    if others and (others != _quotes_in(messages) or b"\\u0022" in array):
+        return None
+    return messages or None
 
 
-def _are_given_once(messages: list[TextMessage], array: bytes) -> bool:
-    """Whether an array of messages has no member beside those that were read of it: with its name and text each takes
-    four quotes, and all others are escaped ones in these texts."""
-    others = len(array) - len(array.replace(b'"', b"")) - 8 * len(messages)  # `count` takes some times as long
-    if not others:
-        return True
-    in_texts = sum([message.role.count('"') + message.content.count('"') for message in messages])
-    return others == in_texts and b"\\u0022" not in array
+def _quotes_in(messages: list[TextMessage]) -> int:
+    return sum([message.role.count('"') + message.content.count('"') for message in messages])
 
 
 def _wire(name: str, message: Any) -> str | None:

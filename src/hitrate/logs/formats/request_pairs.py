@@ -60,23 +60,22 @@ class _Lines:
         fitting = self._forms.fit(data)
         if fitting is None:
             return None
-        form, identity = fitting.form, None
+        identity = None
         if fitting.answer_id is not None:
             identity = msgspec.json.decode(fitting.answer_id), hash(data)
             if self._seen.get(identity):
                 return Repeated()
-        body = data[fitting.start : fitting.end]
-        found = self._splitter.body(body, form)
+        found = self._splitter.body(fitting.body, fitting.form)
         if found is None:
             return None
         known, shown = found
-        call = self._plain.in_form(fitting, body, known, number)
+        call = self._plain.in_form(fitting, known, number)
         if call is None:
             return None
         if identity is not None:
             self._seen.put(identity, True)
         if known.call < 0:
-            known.call, known.form = self._calls, form
+            known.call, known.form = self._calls, fitting.form
         self._calls += 1
         return call if shown is None else ReadCall(call, shown)
 
