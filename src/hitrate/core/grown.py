@@ -89,8 +89,8 @@ class Grown(Generic[V]):
             if stop >= end or not data.startswith(last, stop - len(last)):
                 continue
             if array.data.startswith(memoryview(data)[start:stop], array.start):
-                new = _further(data[stop : end - 1])
-                if new is not None and data[end - 1] == _BRACKET:
+                new = _further(data[stop:end])
+                if new is not None:
                     self._found = array
                     return array.value, new
         return None
@@ -100,10 +100,10 @@ class Grown(Generic[V]):
         self._found = None
         for array in self._by_beginning.get(data[:_START], ()):
             if (
-                data.startswith(array.last, array.last_at)
+                data[array.last_at : array.stop] == array.last
                 and data.startswith(array.front)
-                and data.endswith(array.tail, array.stop)
-                and (new := _further(data[array.stop : array.close])) is not None
+                and data[array.close :] == array.tail
+                and (new := _further(data[array.stop : len(data) + array.close + 1])) is not None
             ):
                 self._found = array
                 self.found_front = array.stop
@@ -155,16 +155,14 @@ class Grown(Generic[V]):
                 del index[key]
 
 
-_BRACKET, _COMMA = b"],"
-
-
 def _further(text: bytes) -> bytes | None:
-    """What stands between the last known element of an array and its closing bracket, as an array; b"[]" where that is
-    nothing, None where it cannot be further elements."""
-    text = text.strip(_WHITE_SPACE)
-    if len(text) > 1 and text[0] == _COMMA:
-        return b"[" + text[1:] + b"]"
-    return None if text else b"[]"
+    """What stands behind the last known element of an array, up to its closing bracket, as an array; b"[]" where that
+    is the bracket alone, None where it cannot be further elements."""
+    text = text.lstrip(_WHITE_SPACE)
+    if len(text) < 3 or text[:1] != b"," or text[-1:] != b"]":
+        return b"[]" if text == b"]" else None
+    is_blank = text[-2] <= _LAST_WHITE_SPACE and text[1:-1].isspace()
+    return None if is_blank else b"[" + text[1:]
 
 
 def _end_of_last(data: bytes, bracket: int) -> int:

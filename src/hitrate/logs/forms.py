@@ -8,7 +8,6 @@ record. What fits is JSON with the same members, each with a value of the same k
 from __future__ import annotations
 
 import re
-from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -37,6 +36,7 @@ _TEXT = rb'"[ !#-\[\]-~]*"'
 _ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
 """With it a name can be written that is not seen at a glance."""
 
+_count = msgspec.json.Decoder(int).decode
 _MODEL = "model"
 _RESPONSE = ["", "response"]
 _GROUPS = {"response": _RESPONSE, "usage": [*_RESPONSE, "usage"]}
@@ -44,17 +44,19 @@ _GROUPS = {"response": _RESPONSE, "usage": [*_RESPONSE, "usage"]}
 
 
 class Fitting(msgspec.Struct, frozen=True, gc=False):
-    """A line that fits a form, with the texts in it that a call is made of."""
+    """A line that fits a form."""
 
     form: Form
     body: bytes
     time: bytes | None
-    answer_id: bytes | None
-    response: bytes
-    usage: bytes
-    """In the response."""
-    counts: tuple[bytes, ...]
-    """In the usage, in order."""
+    """As JSON, where the form has one."""
+    values: re.Match[bytes]
+    """What stands in the places of the form beside its response."""
+
+    @property
+    def counts(self) -> list[int]:
+        """In the usage, in order."""
+        return [*map(_count, self.values.groups()[self.form.counts])]
 
 
 class Form:
@@ -72,12 +74,12 @@ class Form:
         behind, self.opening = _pattern(tail, time_member, [""])
         front_pattern, tail_pattern = re.compile(in_front), re.compile(behind)
         self.front, self.tail = front_pattern.match, tail_pattern.fullmatch
-        places = {name: group - 1 for name, group in front_pattern.groupindex.items()}
-        places |= {name: front_pattern.groups + group - 1 for name, group in tail_pattern.groupindex.items()}
-        time, answer_id, response, usage = (places.get(name, -1) for name in ("time", "id", "response", "usage"))
-        counts = in_front.count(_COUNT) + behind.count(_COUNT)
-        self.values = itemgetter(time, answer_id, response, usage, slice(usage + 1, usage + 1 + counts))
-        """Of a fitting, out of the texts in all places and a None behind them."""
+        self.time_in_front, self.time_behind = ("time" in one.groupindex for one in (front_pattern, tail_pattern))
+        self.response_in_front = "response" in front_pattern.groupindex
+        places = front_pattern.groupindex if self.response_in_front else tail_pattern.groupindex
+        self.has_id = "id" in places
+        first = places["usage"]
+        self.counts = slice(first, first + in_front.count(_COUNT) + behind.count(_COUNT))
 
     def learn(
         self, fitting: Fitting, response: dict[str, Any], reading: Reading, wire: str, dialect: str | None
@@ -85,7 +87,7 @@ class Form:
         """How replies are read, by one whose wire was told by its shape."""
         shape = usage_plans.shape_of(response, None)
         plain = reading.reply is None and reading.raw_usage is response.get("usage")
-        if self.plan is None and plain and shape is not None and shape.counts == [*map(int, fitting.counts)]:
+        if self.plan is None and plain and shape is not None and shape.counts == fitting.counts:
             self.plan = usage_plans.plan_of(shape, response, wire, reading.usage)
             self.wire, self.dialect = wire, dialect
 
@@ -106,7 +108,8 @@ class Forms:
             end = data.rfind(form.opening, start)
             tail = form.tail(data, end) if end > start else None
             if tail is not None:
-                return Fitting(form, data[start:end], *form.values((*front.groups(), *tail.groups(), None)))
+                time = front["time"] if form.time_in_front else tail["time"] if form.time_behind else None
+                return Fitting(form, data[start:end], time, front if form.response_in_front else tail)
         return None
 
     def learn(self, data: bytes, body: bytes, *, time_member: str, model: str | None) -> None:

@@ -15,6 +15,9 @@ from hitrate.logs.lines import HEAD_BYTES
 
 STANDARD_INPUT = "-"
 
+_BUFFER = 1 << 18
+"""Bytes read of a file at once. In a line that goes beyond them the rest is searched for its end byte by byte."""
+
 
 def opened(path: str, given: BinaryIO | None) -> BinaryIO:
     """Buffered, decompressed, and able to show its head."""
@@ -23,7 +26,7 @@ def opened(path: str, given: BinaryIO | None) -> BinaryIO:
         if given is not None:
             plain = io.BufferedReader(cast(Any, given))
         else:
-            plain = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb", HEAD_BYTES)  # noqa: SIM115  who reads it closes it
+            plain = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb", _BUFFER)  # noqa: SIM115  who reads it closes it
     except OSError as error:
         raise InputFileError(path, f"cannot be opened ({error.strerror})") from None
     try:

@@ -26,7 +26,6 @@ from hitrate.logs.split import KnownBody
 _SHAPES = 256
 """Sets of members, of a record and its response, that are kept in mind."""
 
-_QUOTE = ord('"')
 _decode = msgspec.json.Decoder().decode
 
 
@@ -68,7 +67,7 @@ class PlainCalls:
             return None
         plan, usage = form.plan, None
         if plan is not None and known.dialect == form.dialect:
-            usage = plan.usage([*map(int, fitting.counts)])
+            usage = plan.usage(fitting.counts)
         if usage is None:
             return self._of_response(fitting, known, at, line)
         return Call(
@@ -78,12 +77,12 @@ class PlainCalls:
             model=known.model or form.model,
             usage=usage,
             timing=None if at is None else Timing(at=at, sent_at_s=at),
-            raw_usage=_decode(fitting.usage),
+            raw_usage=_decode(fitting.values["usage"]),
             line=line,
         )
 
     def _of_response(self, fitting: Fitting, known: KnownBody, at: float | None, line: int | None) -> Call | None:
-        response = _decode(fitting.response)
+        response = _decode(fitting.values["response"])
         found, reading = self._read_reply(response, None)
         if reading.fault is not None:
             return None
@@ -96,9 +95,8 @@ class PlainCalls:
 
 def _unix_time(told: bytes) -> float | None:
     """Of a number or a text in JSON."""
-    if told[0] != _QUOTE and EARLIEST <= (at := float(told)) < LATEST_IN_SECONDS:
-        return at
-    return unix_time(_decode(told))
+    at = _decode(told)
+    return at if type(at) is float and EARLIEST <= at < LATEST_IN_SECONDS else unix_time(at)
 
 
 def model_of(record: dict[str, Any]) -> str | None:

@@ -61,8 +61,8 @@ class _Lines:
         if fitting is None:
             return None
         identity = None
-        if fitting.answer_id is not None:
-            identity = msgspec.json.decode(fitting.answer_id), hash(data)
+        if fitting.form.has_id:
+            identity = msgspec.json.decode(fitting.values["id"]), hash(data)
             if self._seen.get(identity):
                 return Repeated()
         found = self._splitter.body(fitting.body, fitting.form)
