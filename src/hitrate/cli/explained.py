@@ -26,7 +26,8 @@ def explained(
     source = open_source(log, log_format)
 
     def quote(call: Call) -> Any:
-        book.own = source.own_price
+        if source.own_price is not None:
+            book.own = source.own_price
         return book.quote(call)
 
     report = explain_log(source, quote)

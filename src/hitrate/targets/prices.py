@@ -206,32 +206,43 @@ class PriceBook:
         self._provider = provider
         self._known: dict[tuple[Any, ...], Quote | Unpriced] = {}
         self._answers: dict[Quote | Unpriced, Quote | Unpriced] = {}
-        self.own: Price | None = None
-        """Prices that the log itself gives."""
+        self._own: Price | None = None
 
     def quote(self, call: Call) -> Quote | Unpriced:
-        model = self._model or call.model
-        target = target_called(self._provider or call.target)
-        raw = call.raw_usage
+        raw, timing = call.raw_usage, call.timing
         tier = None if raw is None or _MAY_NAME_TIER.isdisjoint(raw) else service_tier(call)
         if raw and _has_unpriced_writes(raw):
             return Unpriced("no price of twelve-hour cache writes")
-        if self._given is not None:
-            return Quote(price=with_documented_writes(self._given, model), provider=target or None, tier=tier)
-        if self.own is not None:
-            return Quote(price=with_documented_writes(self.own, model), provider=target or None, tier=tier)
-        if model is None:
-            return Unpriced("no model named")
         # Prices change by the day and, at DeepSeek, by the hour.
-        timing = call.timing
-        key = (target, model, tier, None if timing is None else timing.at // 60)
+        key = (call.target, call.model, tier, None if timing is None else timing.at // 60)
         found = self._known.get(key)
         if found is None:
             if len(self._known) > 10_000:
                 self._known.clear()
-            at = None if timing is None else datetime.datetime.fromtimestamp(timing.at, datetime.UTC)
-            found = self._known[key] = self._as_before(self._look_up(target, model, at, tier))
+            found = self._known[key] = self._as_before(self._quoted(call, tier))
         return found
+
+    @property
+    def own(self) -> Price | None:
+        """Prices that the log itself gives."""
+        return self._own
+
+    @own.setter
+    def own(self, price: Price | None) -> None:
+        if price is not self._own:
+            self._own = price
+            self._known.clear()
+
+    def _quoted(self, call: Call, tier: str | None) -> Quote | Unpriced:
+        model = self._model or call.model
+        target = target_called(self._provider or call.target)
+        given = self._own if self._given is None else self._given
+        if given is not None:
+            return Quote(price=with_documented_writes(given, model), provider=target or None, tier=tier)
+        if model is None:
+            return Unpriced("no model named")
+        at = None if call.timing is None else datetime.datetime.fromtimestamp(call.timing.at, datetime.UTC)
+        return self._look_up(target, model, at, tier)
 
     def _as_before(self, found: Quote | Unpriced) -> Quote | Unpriced:
         """The very object of an equal answer that was given lately: calls at one price are added up faster."""
