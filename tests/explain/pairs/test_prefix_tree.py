@@ -18,7 +18,7 @@ def tree_of(*prompts: str) -> PrefixTree:
 
 
 def best(tree: PrefixTree, prompt: str) -> tuple[int, int] | None:
-    return tree.best(tree.walk(parts(prompt)))
+    return tree.walk(parts(prompt)).best
 
 
 def test_the_longest_agreement_wins_and_of_equals_the_newest():
@@ -65,7 +65,7 @@ def test_against_every_earlier_prompt_compared_one_by_one(calls):
         walk = tree.walk(digests)
         earlier = [(common_front(digests, parts(text)), call) for call, (text, ok) in enumerate(calls[:number]) if ok]
         shared, call = max(earlier, default=(0, 0))
-        assert tree.best(walk) == ((call, shared) if shared else None)
+        assert walk.best == ((call, shared) if shared else None)
         for before, (text, _) in enumerate(calls[:number]):
             assert tree.is_front(before, walk) == prompt.startswith(text)
         tree.insert(walk, answered)

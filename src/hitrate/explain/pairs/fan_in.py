@@ -13,7 +13,7 @@ from hitrate.explain.pairs.prompt_shape import REPLY_KINDS, Prompt
 def whole_in_front(known: KnownCalls, seen: Seen, prompt: Prompt, walk: Walk) -> int | None:
     """The newest of the answered calls that agree longest, where its whole prompt, with a message at least, stands in
     front."""
-    best = known.tree.best(walk)
+    best = walk.best
     if best is None:
         return None
     call, shared = best
@@ -50,7 +50,7 @@ def whose_answer(known: KnownCalls, prompt: Prompt, walk: Walk, start: int) -> i
     place = next((place for place, kind in enumerate(kinds, start) if kind in REPLY_KINDS), None)
     if place is None:
         return None
-    best = known.tree.best(walk)
+    best = walk.best
     if best is not None and place < best[1]:
         return best[0]
     failed = known.last_with(prompt.digests[place])

@@ -82,6 +82,8 @@ class KnownCalls:
 
     def newest_of(self, seen: Seen) -> list[int]:
         """The newest call of the same session, and of the same affinity key, where the log names them."""
+        if not seen.session and not seen.affinity:
+            return []
         found = (
             self._newest_in_session.get(seen.session) if seen.session else None,
             self._newest_with_affinity.get(seen.affinity) if seen.affinity else None,

@@ -72,7 +72,7 @@ class Pairing:
             return usual
         prompt = prompt_of(sketch, rendered=wire_named(seen.dialect) == RENDERED)
         walk = known.tree.walk(prompt.digests)
-        best = known.tree.best(walk)
+        best = walk.best
         found = self._under_other_head(seen, prompt, walk)
         if found is None and (front := self._front(prompt, walk, seen.session)) is not None:
             found = self._carried_on(seen, prompt, walk, front)
@@ -383,7 +383,7 @@ class Pairing:
         """A conversation of its own."""
         known = self._known
         near = next(iter(self._like_headed(prompt)), None)
-        best = known.tree.best(walk)
+        best = walk.best
         if best is not None:
             return Found("opening", best[0], None, best[1], near=near)
         beside = known.newest_of(seen)[:1] or ([len(known) - 1] if len(known) else [])

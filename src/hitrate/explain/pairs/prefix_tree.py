@@ -38,6 +38,8 @@ class Walk(NamedTuple):
     digests: list[int]
     path: list[_Node]
     depth: int
+    best: tuple[int, int] | None
+    """The newest of the answered calls that agree longest with the prompt, and how many parts they share."""
 
 
 class PrefixTree:
@@ -69,14 +71,10 @@ class PrefixTree:
                 break
             depth += len(edge)
             node = child
-        return Walk(digests, path, depth)
-
-    def best(self, walk: Walk) -> tuple[int, int] | None:
-        """The newest of the answered calls that agree longest with the prompt, and how many parts they share."""
-        for node in reversed(walk.path):
+        for node in reversed(path):
             if node.latest >= 0:
-                return node.latest, min(walk.depth, node.end)
-        return None
+                return Walk(digests, path, depth, (node.latest, min(depth, node.end)))
+        return Walk(digests, path, depth, None)
 
     def is_front(self, call: int, walk: Walk) -> bool:
         """Whether that call's whole prompt stands in front of the walked one or equals it."""
@@ -86,7 +84,7 @@ class PrefixTree:
     def insert(self, walk: Walk, answered: bool) -> int:
         """Add the walked prompt as the next call and return its number."""
         call = len(self._nodes)
-        digests, path, depth = walk
+        digests, path, depth, _ = walk
         node = path[-1] if path else self._root
         more = depth < len(digests)
         if depth < node.end and (more or answered):
