@@ -29,7 +29,7 @@ from hitrate.explain.explainer import seen_of
 from hitrate.explain.lint.checks import CHECKS
 from hitrate.explain.lint.head import head_texts
 from hitrate.explain.lint.interface import Flaw, Request
-from hitrate.explain.rebuilt import may_say
+from hitrate.explain.rebuilt import may_be_said
 from hitrate.explain.visible import excerpt, visible
 from hitrate.explaining import explain_log
 from hitrate.logs.formats.one_exchange import OneExchange
@@ -238,7 +238,7 @@ class _Flaws:
     def look(self, call: Call, body: Any, own: OwnRules, number: int) -> None:
         """ValueError for a body that its wire cannot read."""
         request = request_of(self._sketcher, call, body, own)
-        for check in (one for one in CHECKS if may_say(one.name, request.seen)):
+        for check in may_be_said(CHECKS, request.seen):
             for flaw in check.look(request):
                 front = (flaw.text or "")[: flaw.offset]
                 key = (check.name, flaw.pointer, hash(front)) if flaw.from_shape else (check.name, None, None)

@@ -31,7 +31,7 @@ from hitrate.explain.judged import Explained, Judged, Sources
 from hitrate.explain.labelling import labels_of_loss, labels_without_cause, may_be_usual, rounded_of_usual
 from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.pairs.pairing import Pairing
-from hitrate.explain.rebuilt import as_far_as_shown, facts_shown, is_shown, may_have_cached, may_say
+from hitrate.explain.rebuilt import as_far_as_shown, facts_shown, is_shown, may_be_said, may_have_cached
 from hitrate.explain.rendered import behind
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import seen_going_on, seen_of
@@ -349,9 +349,7 @@ class Explainer:
 
     def _first(self, causes: Iterable[Cause], evidence: Evidence) -> _Blame | None:
         before = None if evidence.before is None else evidence.before.index
-        for cause in causes:
-            if not may_say(cause.name, evidence.call, evidence.before):
-                continue
+        for cause in may_be_said(causes, evidence.call, evidence.before):
             if (said := cause.recognise(evidence)) is not None:
                 return _Blame(cause, as_far_as_shown(said, cause.name, evidence.call), evidence.divergence, before)
         return None

@@ -8,6 +8,9 @@ its white space is known.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
 from msgspec.structs import replace
 
 from hitrate.core.prompt import CanonicalPrompt
@@ -35,9 +38,19 @@ _FORMS = frozenset({"white space", "unicode form", "json order", "json text"})
 """Changes of how something is written down."""
 
 
-def may_say(name: str, *calls: Seen | None) -> bool:
-    """Whether a cause or a check of this name can be told of these calls."""
-    return name not in SAY_WHAT_IS_ABSENT or not _any_rebuilt(calls)
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Said = TypeVar("Said", bound=Named)
+
+
+def may_be_said(all_of_them: Iterable[Said], *calls: Seen | None) -> Iterable[Said]:
+    """Those causes or checks that can be told of these calls."""
+    if not _any_rebuilt(calls):
+        return all_of_them
+    return [one for one in all_of_them if one.name not in SAY_WHAT_IS_ABSENT]
 
 
 def may_have_cached(evidence: Evidence) -> bool:
