@@ -6,13 +6,12 @@ file for the bodies of earlier calls.
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, Protocol
 
 from hitrate.caches.rules import describe
+from hitrate.collecting import collecting_seldom
 from hitrate.core.cost import Quote, logged_usd
 from hitrate.core.findings import ExplainReport, RecordSums
 from hitrate.core.growth import GoesOn, Shown
@@ -56,26 +55,11 @@ class Source(Protocol):
 def explain_log(source: Source, quote: Callable[[Call], Any] | None = None) -> ExplainReport:
     """What the calls of `source` lost, where, and why. `quote` gives a call's `Quote`, or anything else where it has no
     price."""
-    with BodyArchive(at_hand=_BODY_BYTES) as archive, _collecting_seldom():
+    with BodyArchive(at_hand=_BODY_BYTES) as archive, collecting_seldom():
         reader = _Reader(source, archive, quote)
         for call in source:
             reader.add(call, getattr(source, "shown", None))
         return reader.report()
-
-
-@contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """With cycles of objects looked for a hundred times less often. What is kept of calls has none, and there is ever
-    more of it to look through."""
-    before = gc.get_threshold()
-    gc.set_threshold(100 * before[0], *before[1:])
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():  # what was made meanwhile counts as old, not as the first to be looked through
-            gc.freeze()
-            gc.unfreeze()
-        gc.set_threshold(*before)
 
 
 def explain_bodies(bodies: Iterable[Mapping[str, Any] | bytes | str], dialect: str | None = None) -> ExplainReport:

@@ -8,35 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from msgspec import Struct
 
-from hitrate.caches.block_chain import BlockChainCache
-from hitrate.caches.block_trie import BlockTrieCache
-from hitrate.caches.checkpoints import CheckpointCache
-from hitrate.caches.exact import ExactCache
 from hitrate.caches.interface import PrefixCache
-from hitrate.caches.marked import FIVE_MINUTES_S, MarkedCache
-from hitrate.caches.objects import ONE_HOUR_S, ObjectCache
-from hitrate.caches.prompts import PromptCache
-from hitrate.caches.radix import RadixCache
-from hitrate.caches.slots import SlotCache
-from hitrate.caches.units import UnitCache
+from hitrate.caches.marked import FIVE_MINUTES_S
+from hitrate.caches.objects import ONE_HOUR_S
 from hitrate.errors import UsageError
 
-_MODELS: dict[str, Callable[..., PrefixCache]] = {
-    "block chain": BlockChainCache,
-    "block trie": BlockTrieCache,
-    "radix": RadixCache,
-    "slots": SlotCache,
-    "checkpoints": CheckpointCache,
-    "prompts": PromptCache,
-    "marked": MarkedCache,
-    "exact": ExactCache,
-    "units": UnitCache,
-    "objects": ObjectCache,
+_MODELS = {
+    "block chain": "block_chain.BlockChainCache",
+    "block trie": "block_trie.BlockTrieCache",
+    "radix": "radix.RadixCache",
+    "slots": "slots.SlotCache",
+    "checkpoints": "checkpoints.CheckpointCache",
+    "prompts": "prompts.PromptCache",
+    "marked": "marked.MarkedCache",
+    "exact": "exact.ExactCache",
+    "units": "units.UnitCache",
+    "objects": "objects.ObjectCache",
 }
+"""Module and class; most who read a rule make no cache by it."""
 
 
 class RuleSet(Struct, frozen=True, kw_only=True):
@@ -336,10 +330,12 @@ def make_cache(rule: RuleSet, **overrides: Any) -> PrefixCache:
 
     Raises UsageError that names the rule for a parameter its model does not have or a value it refuses.
     """
+    module, _, name = _MODELS[rule.model].partition(".")
+    model: Callable[..., PrefixCache] = getattr(import_module(f"hitrate.caches.{module}"), name)
     try:
-        return _MODELS[rule.model](**{**rule.parameters, **overrides})
+        return model(**{**rule.parameters, **overrides})
     except (TypeError, ValueError) as error:
-        text = str(error).replace(f"{_MODELS[rule.model].__name__}.__init__() ", "")
+        text = str(error).replace(f"{name}.__init__() ", "")
         raise UsageError(f"cache rule {rule.name}: {text}") from None
 
 

@@ -8,6 +8,7 @@ import click
 
 from hitrate.cli.log_options import log_options
 from hitrate.cli.options import output_options
+from hitrate.collecting import collecting_seldom
 
 if TYPE_CHECKING:
     from hitrate.core.money import Price
@@ -33,11 +34,12 @@ def explain(
 
     LOG is a file ("-" for standard input) or the id of a run.
     """
-    from hitrate.cli.explained import explained
-    from hitrate.cli.showing import check_writable, show
-    from hitrate.report.redact import redacted
+    with collecting_seldom():
+        from hitrate.cli.explained import explained
+        from hitrate.cli.showing import check_writable, show
+        from hitrate.report.redact import redacted
 
-    check_writable(html_file)
-    report = explained(log, log_format, price, model, provider, prices_from)
-    show(redacted(report) if redact else report, output, html_file)
+        check_writable(html_file)
+        report = explained(log, log_format, price, model, provider, prices_from)
+        show(redacted(report) if redact else report, output, html_file)
     return 0

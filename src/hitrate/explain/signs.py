@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from statistics import median
 
 from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.explain.evidence import Evidence, Facts, Mark, Relation, Seen
@@ -202,6 +201,8 @@ def was_ever_served(evidence: Evidence) -> bool:
 
 def warm_by_time(evidence: Evidence) -> bool:
     """Whether the first token came as from a warm cache though nothing is reported from it."""
+    from statistics import median
+
     call = evidence.call
     cold = [
         one.ttft_s

@@ -3,7 +3,6 @@ what broke a prefix cache shows only from one call to the next."""
 
 from __future__ import annotations
 
-import pickle
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterator
@@ -22,6 +21,8 @@ def in_order(items: Iterator[Item], guessed: Container[str] = ()) -> Iterator[It
     The calls wait in a temporary file; memory grows by some bytes a call. `guessed`, complete once the items are read,
     are sessions that may be no more than an id of a call; one that a single call names is taken for none.
     """
+    import pickle
+
     with BodyArchive() as waiting:
         times = array("d")
         sessions: Counter[str] = Counter()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from typing import BinaryIO, cast
 
 from hitrate.core.growth import Shown
@@ -165,6 +164,8 @@ def reader_named(name: str) -> LogReader:
     for reader in READERS:
         if reader.name == name:
             return reader
+    from difflib import get_close_matches
+
     names = [reader.name for reader in READERS]
     near = get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
@@ -135,6 +134,8 @@ def load(name_or_url: str, file: Path | None = None) -> Target:
     own = _user_tables(file)
     preset = _preset_table(name_or_url)
     if name_or_url not in own and preset is None:
+        from difflib import get_close_matches
+
         names = all_names(file)
         near = get_close_matches(name_or_url.lower(), names, n=3, cutoff=0.5)
         hint = f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names)}"
