@@ -67,9 +67,13 @@ class Heads:
     def __init__(self) -> None:
         self._known: Recent[tuple[int, ...], _Head] = Recent(_SHAPES)
         self._shapes: Recent[tuple[object, ...], _Alike] = Recent(_SHAPES)
+        self._asked: Prompt | None = None
+        """What `near` was asked for last, with its answer."""
+        self._nearest: int | None = None
 
     def add(self, prompt: Prompt, conversation: int) -> None:
         """A conversation began with this prompt."""
+        self._asked = None
         key = _key(prompt)
         head = self._known.get(key)
         if head is None:
@@ -91,6 +95,11 @@ class Heads:
     def near(self, prompt: Prompt) -> int | None:
         """The newest conversation whose head is not this one and most like it in shape; None where this very head
         was seen before or none is like it."""
+        if prompt is not self._asked:
+            self._asked, self._nearest = prompt, self._near(prompt)
+        return self._nearest
+
+    def _near(self, prompt: Prompt) -> int | None:
         characters = _characters(prompt)
         shortest = _SHORTEST if prompt.head else _SHORTEST_MESSAGE
         if characters < shortest or self._known.get(_key(prompt)) is not None:

@@ -348,11 +348,11 @@ class Pairing:
         own = known.newest_of(seen)
         lately = [known.calls[call].seen.conversation for call in own] + known.lately[::-1]
         for conversation in dict.fromkeys(lately):
-            tip = known.tip(conversation)
-            if tip is None or known.apart(tip.call, seen.session):
+            newest = known.tips[conversation]
+            if newest < 0 or not is_enough(carrier, known.calls[newest].message_characters):
                 continue
-            messages = len(tip.prompt.digests) - tip.prompt.head
-            if not is_enough(carrier, messages, known.calls[tip.call].message_characters):
+            tip = known.tip(conversation)
+            if tip is None or known.apart(newest, seen.session):
                 continue
             expected = tip.call in own or tip.call == len(known) - 1
             if carries_conversation(carrier, tip.prompt, self._texts(seen, tip.call), expected):

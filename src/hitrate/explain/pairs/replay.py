@@ -124,14 +124,16 @@ def may_carry(now: Prompt) -> Carrier | None:
     return Carrier(messages, len(now.sizes) - 1 - now.sizes[::-1].index(size), size)
 
 
-def is_enough(carrier: Carrier, messages: int, characters: int) -> bool:
-    """Whether its message is long enough to hold a conversation of so many messages and code points."""
-    return messages >= max(_LEAST_MESSAGES, 2 * carrier.messages) and carrier.size >= _SUMMARY_SHARE * characters > 0
+def is_enough(carrier: Carrier, characters: int) -> bool:
+    """Whether its message is long enough to hold a conversation of so many code points."""
+    return carrier.size >= _SUMMARY_SHARE * characters > 0
 
 
 def carries_conversation(carrier: Carrier, was: Prompt, texts: Texts | None, expected: bool) -> bool:
     """Whether it holds the text of a conversation for which it `is_enough`. Without texts its length has to say so, and
     `expected` that it came right behind the conversation or under its name."""
+    if len(was.digests) - was.head < max(_LEAST_MESSAGES, 2 * carrier.messages):
+        return False
     if texts is not None:
         return carries(texts.now()[carrier.place], texts.was()[was.head :])
     length = was.message_characters
