@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hitrate.core.findings import MOST_CALL_RATES, CallRate, Finding
@@ -61,7 +62,7 @@ class _Further(NamedTuple):
     tokens: int
 
 
-class _Usual(NamedTuple):
+class _Usual(Struct, frozen=True, gc=False):
     """What the calls of a conversation have in common that go on from each other."""
 
     granularity: int

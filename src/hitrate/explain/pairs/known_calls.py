@@ -34,16 +34,19 @@ class KnownCall(Struct, frozen=True, gc=False):
     """The newest earlier call with the same last part."""
 
 
-class Tip(Struct, gc=False):
+class Tip:
     """The newest answered call of a conversation; moves on with it."""
 
-    call: int
-    seen: Seen
-    prompt: Prompt
-    owner: Owner
-    """Of its messages."""
-    usual: Any = None
-    """What who judges the calls keeps of the conversation, for one that goes on from this call."""
+    __slots__ = ("call", "owner", "prompt", "seen", "usual")
+
+    def __init__(self, call: int, seen: Seen, prompt: Prompt, owner: Owner) -> None:
+        self.call = call
+        self.seen = seen
+        self.prompt = prompt
+        self.owner = owner
+        """Of its messages."""
+        self.usual: Any = None
+        """What who judges the calls keeps of the conversation, for one that goes on from this call."""
 
 
 class KnownCalls:
