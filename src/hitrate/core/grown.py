@@ -39,25 +39,18 @@ class _Array(Generic[V]):
     """The array from `start` to the end of its last element at `stop`, and the text it stands in. Not copied: who keeps
     the body does so anyway."""
 
-    __slots__ = ("beginning", "close", "data", "front", "key", "last", "last_at", "start", "stop", "tail", "value")
+    __slots__ = ("beginning", "close", "data", "key", "start", "stop", "tail", "value")
 
     def __init__(self, data: bytes, start: int, stop: int, tail: bytes, value: V) -> None:
+        self.data = data
         self.start = start
+        self.stop = stop
         self.tail = tail
         self.close = -len(tail)
         """Where the array closes, from the end of the text."""
         self.beginning = data[:_START]
         self.key = data[start : start + _START] if stop - start >= _START else b""
         self.value = value
-        self.becomes(data, stop)
-
-    def becomes(self, data: bytes, stop: int) -> None:
-        """The array that goes on with this one, at the same place."""
-        self.data = data
-        self.stop = stop
-        self.front = memoryview(data)[:stop]
-        self.last_at = last_at = stop - _LAST if stop - _LAST > self.start else self.start
-        self.last = data[last_at:stop]
 
 
 class Grown(Generic[V]):
@@ -85,7 +78,7 @@ class Grown(Generic[V]):
         self._found = None
         for array in (*self._by_start.get(data[start : start + _START], ()), *self._by_start.get(b"", ())):
             stop = start + array.stop - array.start
-            last = array.last
+            last = array.data[max(array.start, array.stop - _LAST) : array.stop]
             if stop >= end or not data.startswith(last, stop - len(last)):
                 continue
             if array.data.startswith(memoryview(data)[start:stop], array.start):
@@ -99,14 +92,15 @@ class Grown(Generic[V]):
         """The same for a text that is an earlier one with further elements in its array, wherever that stands."""
         self._found = None
         for array in self._by_beginning.get(data[:_START], ()):
+            stop = array.stop
             if (
-                data[array.last_at : array.stop] == array.last
-                and data.startswith(array.front)
+                data[stop - _LAST : stop] == array.data[stop - _LAST : stop]
+                and data.startswith(memoryview(array.data)[:stop])
                 and data[array.close :] == array.tail
-                and (new := _further(data[array.stop : len(data) + array.close + 1])) is not None
+                and (new := _further(data[stop : len(data) + array.close + 1])) is not None
             ):
                 self._found = array
-                self.found_front = array.stop
+                self.found_front = stop
                 return array.value, new
         return None
 
@@ -129,15 +123,16 @@ class Grown(Generic[V]):
         earlier one."""
         array = self._found
         assert array is not None
-        length, stop = len(data), len(data) + array.close
+        length, bracket = len(data), len(data) + array.close
         if not array.key or length > self._most_bytes:  # longer now, and to be found by its start
-            self.keep(data, array.start, stop + 1, value)
+            self.keep(data, array.start, bracket + 1, value)
             return
         self._found = None
         self._arrays.move_to_end(array)
         self._bytes += length - len(array.data)
+        array.data = data
+        array.stop = bracket if data[bracket - 1] > _LAST_WHITE_SPACE else _end_of_last(data, bracket)
         array.value = value
-        array.becomes(data, stop if data[stop - 1] > _LAST_WHITE_SPACE else _end_of_last(data, stop))
         if self._bytes > self._most_bytes:
             self._forget()
 

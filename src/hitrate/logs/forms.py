@@ -53,7 +53,6 @@ class Fitting(msgspec.Struct, frozen=True, gc=False):
     values: re.Match[bytes]
     """What stands in the places of the form beside its response."""
 
-    @property
     def counts(self) -> list[int]:
         """In the usage, in order."""
         return [*map(_count, self.values.groups()[self.form.counts])]
@@ -87,7 +86,7 @@ class Form:
         """How replies are read, by one whose wire was told by its shape."""
         shape = usage_plans.shape_of(response, None)
         plain = reading.reply is None and reading.raw_usage is response.get("usage")
-        if self.plan is None and plain and shape is not None and shape.counts == fitting.counts:
+        if self.plan is None and plain and shape is not None and shape.counts == fitting.counts():
             self.plan = usage_plans.plan_of(shape, response, wire, reading.usage)
             self.wire, self.dialect = wire, dialect
 

@@ -61,13 +61,14 @@ class PlainCalls:
 
     def in_form(self, fitting: Fitting, known: KnownBody, line: int | None) -> Call | None:
         """For a line that fits the form of such a record. Its body has messages, so it is none that was rendered."""
-        form, told = fitting.form, fitting.time
-        at = None
-        if told is not None and (at := _unix_time(told)) is None:
-            return None
+        form, at = fitting.form, None
+        if fitting.time is not None:
+            at = _decode(fitting.time)
+            if (type(at) is not float or not EARLIEST <= at < LATEST_IN_SECONDS) and (at := unix_time(at)) is None:
+                return None
         plan, usage = form.plan, None
         if plan is not None and known.dialect == form.dialect:
-            usage = plan.usage(fitting.counts)
+            usage = plan.usage(fitting.counts())
         if usage is None:
             return self._of_response(fitting, known, at, line)
         return Call(
@@ -91,12 +92,6 @@ class PlainCalls:
         if found is not None and call.dialect == found:
             fitting.form.learn(fitting, response, reading, found, known.dialect)
         return call
-
-
-def _unix_time(told: bytes) -> float | None:
-    """Of a number or a text in JSON."""
-    at = _decode(told)
-    return at if type(at) is float and EARLIEST <= at < LATEST_IN_SECONDS else unix_time(at)
 
 
 def model_of(record: dict[str, Any]) -> str | None:
