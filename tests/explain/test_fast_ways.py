@@ -186,7 +186,7 @@ def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
         fast = repr(error)  # type: ignore[assignment]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Splitter, "split", lambda self, data: None)
-        patch.setattr(Forms, "fit", lambda self, data: None)  # so nothing is shown of a body, either
+        patch.setattr(Forms, "fit", lambda self, text, start, end: None)  # so nothing is shown of a body, either
         patch.setattr(PlainCalls, "of_record", lambda self, record, body, line: None)
         patch.setattr(usage_plans, "shape_of", lambda response, named: None)
         patch.setattr(

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hitrate.logs.forms import Forms
+from hitrate.logs.forms import Fitting, Forms
 
 LINE = (
     b'{"at": 1793534400.5, "trace": "t-1", "ms": 7, "note": ["a", null], "body": {"model": "m"}, '
@@ -14,6 +14,11 @@ LINE = (
     b'"flag": true}'
 )
 BODY = b'{"model": "m"}'
+
+
+def fit(forms: Forms, line: bytes) -> Fitting | None:
+    """Of a line that does not stand alone."""
+    return forms.fit(b"\n" + line + b"\n" + line, 1, 1 + len(line))
 
 
 def learnt(line: bytes = LINE, body: bytes = BODY, time_member: str = "at") -> Forms:
@@ -38,7 +43,7 @@ def learnt(line: bytes = LINE, body: bytes = BODY, time_member: str = "at") -> F
 )
 def test_values_that_may_be_others(was, now, time, counts):
     line = LINE.replace(was, now)
-    found = learnt().fit(line)
+    found = fit(learnt(), line)
     assert found is not None
     record = json.loads(line)
     assert (json.loads(found.time), found.counts()) == (time, counts)
@@ -78,7 +83,7 @@ def test_values_that_may_be_others(was, now, time, counts):
 def test_what_is_another_form(was, now):
     line = LINE.replace(was, now)
     assert line != LINE
-    assert learnt().fit(line) is None
+    assert fit(learnt(), line) is None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +96,7 @@ def test_what_is_another_form(was, now):
 )
 def test_members_in_any_order(line):
     later = line.replace(b"12:00:00", b"13:01:02").replace(b"1}", b"23}")
-    found = learnt(line, BODY, "time").fit(later)
+    found = fit(learnt(line, BODY, "time"), later)
     assert found is not None
     assert (found.time, found.form.has_id, found.counts()) == (b'"2026-11-01T13:01:02Z"', False, [23])
     assert found.body == BODY
@@ -101,22 +106,22 @@ def test_members_in_any_order(line):
 def test_an_answer_id_that_is_no_plain_text(number):
     """What is a text is told, and has to be the same one."""
     line = LINE.replace(b'"r1"', number)
-    found = learnt(line).fit(line)
+    found = fit(learnt(line), line)
     assert found is not None and found.values.groupdict().get("id") == (None if number == b"1" else number)
-    assert learnt(line).fit(line.replace(number, number[:-1] + b'9"')) is None
+    assert fit(learnt(line), line.replace(number, number[:-1] + b'9"')) is None
 
 
 @pytest.mark.parametrize("name", [b'"response"', b'"usage"', b'"trace"', b'"model"', b'"at"'])
 def test_a_name_with_an_escape_makes_no_form(name):
     line = LINE.replace(name, name.replace(b"e", b"\\u0065").replace(b"a", b"\\u0061"))
-    assert learnt(line).fit(line) is None
+    assert fit(learnt(line), line) is None
 
 
 def test_a_time_of_another_notation_is_told():
     line = LINE.replace(b"1793534400.5", b"1.7935344e9")
-    found = learnt(line).fit(line)
+    found = fit(learnt(line), line)
     assert found is not None and found.time == b"1.7935344e9"
-    assert learnt(line).fit(LINE) is None
+    assert fit(learnt(line), LINE) is None
 
 
 def test_the_newest_forms_of_a_log_are_kept():
@@ -124,4 +129,4 @@ def test_the_newest_forms_of_a_log_are_kept():
     lines = [LINE.replace(b"trace", f"trace{'x' * number}".encode()) for number in range(20)]
     for line in lines:
         forms.learn(line, BODY, time_member="at", model=None)
-    assert [forms.fit(line) is not None for line in lines] == [False] * 12 + [True] * 8
+    assert [fit(forms, line) is not None for line in lines] == [False] * 12 + [True] * 8

@@ -4,6 +4,8 @@ import gzip
 import io
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from hitrate.core.records import Skipped
 from hitrate.logs import lines
@@ -67,11 +69,44 @@ def test_the_bytes_of_a_line_are_kept_as_they_stand():
 
 def test_a_line_too_long_for_a_request_is_passed_over(monkeypatch):
     monkeypatch.setattr(lines, "LONGEST_LINE", 20)
+    monkeypatch.setattr(lines, "_PIECE", 16)
     assert read(b'{"a": 1}\n' + b"x" * 50 + b'\n{"a": 2}\n') == [
         (1, {"a": 1}),
         (2, None, "a line of 51 bytes, expected at most 20"),
         (3, {"a": 2}),
     ]
+
+
+def plainly(data: bytes, longest: int) -> list[tuple[int, int, bytes | str]]:
+    """The lines of a file without white space around them, or why they are none; with number and offset."""
+    found: list[tuple[int, int, bytes | str]] = []
+    offset = 0
+    for number, line in enumerate(data.splitlines(keepends=True), start=1):
+        start = 3 if number == 1 and line.startswith(b"\xef\xbb\xbf") else 0
+        if len(line) > longest:
+            found.append((number, offset, f"a line of {len(line):,} bytes, expected at most {longest:,}"))
+        elif text := line[start:].strip():
+            found.append((number, offset + line.index(text[:1], start), text))
+        offset += len(line)
+    return found
+
+
+@given(
+    st.lists(st.sampled_from([b"\n", b"\n", b"\n\n", b" ", b"\t", b"a", b"{}", b"\xef\xbb\xbf", b"0123456789"])).map(
+        b"".join
+    ),
+    st.integers(1, 20),
+)
+@example(b"\xef\xbb\xbf\xef\xbb\xbf a \nb", 4)
+def test_lines_are_the_same_in_pieces_of_any_length(data, piece):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_PIECE", piece)
+        patch.setattr(lines, "LONGEST_LINE", 24)
+        found = [
+            (number, offset, one.reason if isinstance(one, Skipped) else one)
+            for number, offset, one in lines.raw_lines(io.BytesIO(data))
+        ]
+    assert found == plainly(data, 24)
 
 
 def test_a_compressed_file_that_is_cut_off_gives_what_came():

@@ -98,17 +98,18 @@ class Forms:
         self._forms: list[Form] = []
         self._learnt = 0
 
-    def fit(self, data: bytes) -> Fitting | None:
+    def fit(self, text: bytes, start: int, end: int) -> Fitting | None:
+        """The line that stands in a text."""
         for form in self._forms:
-            front = form.front(data)
+            front = form.front(text, start)
             if front is None:
                 continue
-            start = front.end()
-            end = data.rfind(form.opening, start)
-            tail = form.tail(data, end) if end > start else None
+            body = front.end()
+            behind = text.rfind(form.opening, body, end)
+            tail = form.tail(text, behind, end) if behind > body else None
             if tail is not None:
                 time = front["time"] if form.time_in_front else tail["time"] if form.time_behind else None
-                return Fitting(form, data[start:end], time, front if form.response_in_front else tail)
+                return Fitting(form, text[body:behind], time, front if form.response_in_front else tail)
         return None
 
     def learn(self, data: bytes, body: bytes, *, time_member: str, model: str | None) -> None:

@@ -8,14 +8,16 @@ prompts equal, or different, that are not.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hitrate.core.records import Remark, Skipped
 from hitrate.logs.shapes import kind
@@ -26,6 +28,9 @@ LONGEST_LINE = 64 << 20
 LONGEST_DOCUMENT = 512 << 20
 """Bytes of a log that is one JSON document and has to be held as a whole."""
 
+_PIECE = 1 << 17
+"""Bytes of a file that are read at once."""
+
 HEAD_BYTES = 1 << 16
 """How much of a file its format is recognised by."""
 
@@ -33,7 +38,7 @@ DEEPEST = 500
 """Levels of nesting; more than any request has, and what every JSON reader of this program can walk."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_LAST_WHITE_SPACE = b" "
+_LAST_WHITE_SPACE = 0x20
 
 
 class Line(Struct, frozen=True, kw_only=True, gc=False):
@@ -265,39 +270,62 @@ def _looks_like_utf16(data: bytes) -> bool:
 
 def raw_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped]]:
     """Number, offset of the first byte that is no white space, and the line without white space around it."""
+    for number, offset, text, start, end in placed_lines(stream):
+        yield number, offset, text if isinstance(text, Skipped) else text[start:end]
+
+
+def placed_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped, int, int]]:
+    """The same, each line not cut out, but given as a text with the line's start and end in it."""
     number = offset = 0
-    while True:
-        try:
-            line = stream.readline(LONGEST_LINE)
-            rest = None if len(line) < LONGEST_LINE or line.endswith(b"\n") else _rest_of_line(stream)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            reason = f"the compressed file cannot be read on from here: {error}"
-            yield number + 1, offset, Skipped(line=number + 1, reason=reason)
-            return
-        number += 1
-        if rest is not None:
-            reason = f"a line of {len(line) + rest:,} bytes, expected at most {LONGEST_LINE:,}"
-            yield number, offset, Skipped(line=number, reason=reason)
-            offset += rest
-        elif number > 1 and line[:1] > _LAST_WHITE_SPACE:  # the usual one
-            yield number, offset, line.strip()
-        elif not line:
-            return
-        else:
-            if number == 1:
+    try:
+        for text, start, stop in _texts_of_lines(stream):
+            if isinstance(text, Skipped):
+                number += 1
+                yield number, offset, replace(text, line=number), 0, 0
+                offset += stop
+                continue
+            while start < stop:
+                number += 1
+                end = text.find(b"\n", start, stop)
+                if end > start and text[start] > _LAST_WHITE_SPACE < text[end - 1] and number > 1:  # the usual one
+                    yield number, offset, text, start, end
+                    offset += end + 1 - start
+                    start = end + 1
+                    continue
+                line = text[start : end + 1 or stop]
+                unmarked = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+                if data := unmarked.strip():
+                    place = line.index(data[:1], len(line) - len(unmarked))
+                    yield number, offset + place, data, 0, len(data)
                 offset += len(line)
-                line = line.removeprefix(_BYTE_ORDER_MARK)
-                offset -= len(line)
-            if data := line.strip():
-                yield number, offset + line.index(data[:1]), data
-        offset += len(line)
+                start += len(line)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        reason = f"the compressed file cannot be read on from here: {error}"
+        yield number + 1, offset, Skipped(line=number + 1, reason=reason), 0, 0
 
 
-def _rest_of_line(stream: BinaryIO) -> int:
-    """Bytes of a line that are not kept."""
+def _texts_of_lines(stream: BinaryIO) -> Iterator[tuple[bytes | Skipped, int, int]]:
+    """Texts with start and end of one line or more in them; of a line that is too long its length."""
+    read = cast(io.BufferedIOBase, stream).read1
+    begun: list[bytes] = []
     length = 0
-    while more := stream.readline(1 << 20):
-        length += len(more)
-        if more.endswith(b"\n"):
-            break
-    return length
+    while data := read(_PIECE):
+        stop = data.rfind(b"\n") + 1
+        start = data.find(b"\n") + 1 if length else 0
+        if start:
+            yield _joined((*begun, data[:start]), length + start)
+            begun, length = [], 0
+        if start < stop:
+            yield data, start, stop
+        if stop < len(data):
+            begun = [*begun, data[stop:]] if length <= LONGEST_LINE else []
+            length += len(data) - stop
+    if length:
+        yield _joined(begun, length)
+
+
+def _joined(pieces: Iterable[bytes], length: int) -> tuple[bytes | Skipped, int, int]:
+    if length > LONGEST_LINE:
+        reason = f"a line of {length:,} bytes, expected at most {LONGEST_LINE:,}"
+        return Skipped(line=None, reason=reason), 0, length
+    return b"".join(pieces), 0, length

@@ -15,9 +15,6 @@ from hitrate.logs.lines import HEAD_BYTES
 
 STANDARD_INPUT = "-"
 
-_BUFFER = 1 << 18
-"""Bytes read of a file at once. In a line that goes beyond them the rest is searched for its end byte by byte."""
-
 
 def opened(path: str, given: BinaryIO | None) -> BinaryIO:
     """Buffered, decompressed, and able to show its head."""
@@ -26,7 +23,7 @@ def opened(path: str, given: BinaryIO | None) -> BinaryIO:
         if given is not None:
             plain = io.BufferedReader(cast(Any, given))
         else:
-            plain = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb", _BUFFER)  # noqa: SIM115  who reads it closes it
+            plain = sys.stdin.buffer if path == STANDARD_INPUT else Path(path).open("rb", HEAD_BYTES)  # noqa: SIM115  who reads it closes it
     except OSError as error:
         raise InputFileError(path, f"cannot be opened ({error.strerror})") from None
     try:
@@ -83,7 +80,8 @@ class FromUtf16:
         # Half a surrogate pair becomes bytes that are no UTF-8, so that the record with it is refused, not repaired.
         self._text = io.TextIOWrapper(stream, "utf-16", errors="surrogatepass", newline="\n")
 
-    def readline(self, size: int) -> bytes:
+    def read1(self, size: int) -> bytes:
+        """A line or the start of one, so that what comes before a fault is read."""
         return self._text.readline(size).encode("utf-8", "surrogatepass")
 
     def read(self, size: int) -> bytes:

@@ -17,7 +17,7 @@ from hitrate.core.recent import Recent
 from hitrate.core.records import Skipped
 from hitrate.logs.forms import Forms
 from hitrate.logs.interface import Item, ReadCall, Repeated, ReplyReader
-from hitrate.logs.lines import decoded, first_objects, raw_lines
+from hitrate.logs.lines import decoded, first_objects, placed_lines
 from hitrate.logs.pairs import Exchange, is_exchange, request_in
 from hitrate.logs.plain_calls import PlainCalls, model_of, time_member_of
 from hitrate.logs.split import Splitter
@@ -35,13 +35,13 @@ class RequestPairs:
 
     def read(self, stream: BinaryIO, read_reply: ReplyReader) -> Iterator[Item]:
         lines = _Lines(read_reply)
-        for number, offset, data in raw_lines(stream):
-            if isinstance(data, Skipped):
-                yield data
-            elif (item := lines.in_form(data, number)) is not None:
+        for number, offset, text, start, end in placed_lines(stream):
+            if isinstance(text, Skipped):
+                yield text
+            elif (item := lines.in_form(text, start, end, number)) is not None:
                 yield item
             else:
-                yield from lines.read(data, number, offset)
+                yield from lines.read(text[start:end], number, offset)
 
 
 class _Lines:
@@ -55,14 +55,14 @@ class _Lines:
         self._seen: Recent[tuple[str, int], bool] = Recent(_REMEMBERED)
         self._calls = 0
 
-    def in_form(self, data: bytes, number: int) -> Call | ReadCall | Repeated | None:
+    def in_form(self, text: bytes, start: int, end: int, number: int) -> Call | ReadCall | Repeated | None:
         """What is in a line that is an earlier one with another body; None where it has to be looked at."""
-        fitting = self._forms.fit(data)
+        fitting = self._forms.fit(text, start, end)
         if fitting is None:
             return None
         identity = None
         if fitting.form.has_id:
-            identity = msgspec.json.decode(fitting.values["id"]), hash(data)
+            identity = msgspec.json.decode(fitting.values["id"]), hash(text[start:end])
             if self._seen.get(identity):
                 return Repeated()
         found = self._splitter.body(fitting.body, fitting.form)
