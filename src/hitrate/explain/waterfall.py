@@ -236,18 +236,22 @@ class _Growing:
     def _priced(self) -> dict[tuple[str, str | None], _Sum]:
         """All that was counted, by label and cause."""
         for rates, usual in self.usual.items():
+            if not usual.calls:
+                continue
             for label, _, tokens in served_whole(usual.prompt_tokens, usual.served_tokens, usual.rounded_tokens):
-                key = label, rates
-                self.without_cause[key] = self.without_cause.get(key, 0) + tokens
+                self._price(label, rates, tokens)
             self.calls += usual.calls
             self.reporting_tokens += usual.prompt_tokens
             self.served_tokens += usual.served_tokens
             usual.clear()
         for (label, rates), tokens in self.without_cause.items():
-            amount = tokens * (rates.cached if label == "served" else rates.fresh)
-            self.sums[label, None].count(tokens, amount, amount - tokens * rates.cached)
+            self._price(label, rates, tokens)
         self.without_cause.clear()
         return self.sums
+
+    def _price(self, label: str, rates: _TwoRates, tokens: int) -> None:
+        amount = tokens * (rates.cached if label == "served" else rates.fresh)
+        self.sums[label, None].count(tokens, amount, amount - tokens * rates.cached)
 
     def merge(self, other: _Growing) -> None:
         sums = other._priced()

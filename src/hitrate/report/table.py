@@ -77,6 +77,7 @@ def render(value: Value, out: TextIO, *, width: int | None = None) -> None:
     console = Console(
         file=drawn,
         width=width or screen.width,
+        height=screen.height,
         highlight=False,
         markup=False,
         emoji=False,
