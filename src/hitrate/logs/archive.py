@@ -23,6 +23,9 @@ _LEAST_FRONT = 512
 _USUAL_TAIL = 2
 """Bytes behind the messages of most bodies, in front of which they go on."""
 
+_AT_ONCE = 64
+"""Bodies that are put together to be written."""
+
 _LONGEST_CHAIN = 64
 """Bodies that are read to make one from. The next one is kept as a whole."""
 
@@ -40,7 +43,8 @@ class BodyArchive:
         self._in_memory = in_memory
         self._file: BinaryIO | None = None
         self._in_file = 0
-        self._not_in_file = bytearray()
+        self._waiting: list[bytes] = []
+        """What is kept of the newest bodies and is not in the file yet."""
         self._ends = array("Q")
         self._end = 0
         self._fronts = array("Q")
@@ -55,7 +59,7 @@ class BodyArchive:
     def append(self, body: bytes, like: int | None = None, front: int | None = None) -> int:
         """The index of the body. `like` is an earlier one that may begin as this one does, and `front` the bytes that
         both begin with, where that is known."""
-        if len(self._not_in_file) >= self._in_memory:
+        if self._end - self._in_file >= self._in_memory:
             self._write()
         index = len(self._ends)
         chain = 0
@@ -64,7 +68,7 @@ class BodyArchive:
         elif front is None:
             known = self._at_hand(like)
             front = 0 if known is None else shared_front(known, body)
-        self._not_in_file += body[front:] if front else body
+        self._waiting.append(body[front:] if front else body)
         self._end += len(body) - front
         self._ends.append(self._end)
         self._fronts.append(front)
@@ -98,10 +102,11 @@ class BodyArchive:
 
     def _read(self, index: int, length: int | None) -> bytes:
         """What is kept of a body, the first `length` bytes of it or all."""
+        waiting = index - len(self._ends) + len(self._waiting)
+        if self._file is None or waiting >= 0:
+            return self._waiting[waiting][:length]
         start = self._ends[index - 1] if index else 0
         length = self._ends[index] - start if length is None else length
-        if self._file is None or start >= self._in_file:  # all of one append is written at once
-            return bytes(self._not_in_file[start - self._in_file : start - self._in_file + length])
         try:
             self._file.seek(start)
             return self._file.read(length)
@@ -114,12 +119,13 @@ class BodyArchive:
                 # Closed by `close`: the archive outlives this function.
                 self._file = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
             self._file.seek(self._in_file)
-            self._file.write(self._not_in_file)
+            for start in range(0, len(self._waiting), _AT_ONCE):
+                self._file.write(b"".join(self._waiting[start : start + _AT_ONCE]))
             self._file.flush()
         except OSError as error:
             raise _unusable("written", error) from None
         self._in_file = self._end
-        self._not_in_file.clear()
+        self._waiting.clear()
 
     def __len__(self) -> int:
         return len(self._ends)
