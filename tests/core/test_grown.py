@@ -19,7 +19,7 @@ from hitrate.core.grown import Grown
         (b'[1, "a", ]', None),
         (b'[1, "a",]', None),
         (b'[1, "a",\t \n]', None),
-        (b'[1, "a"\n,\t2 \n]', b"[\t2 \n]"),
+        (b'[1, "a"\n,\t2 \n]', b"[\t2]"),
         (b'[1, "a"}', None),
         (b'[1, "a", 2}', None),
         (b'[1, "ab"]', None),

@@ -82,8 +82,8 @@ class Grown(Generic[V]):
             if stop >= end or not data.startswith(last, stop - len(last)):
                 continue
             if array.data.startswith(memoryview(data)[start:stop], array.start):
-                new = _further(data[stop:end])
-                if new is not None:
+                new = _further(data, stop, end - 1)
+                if new is not None and data[end - 1] == _BRACKET:
                     self._found = array
                     return array.value, new
         return None
@@ -97,7 +97,7 @@ class Grown(Generic[V]):
                 data[stop - _LAST : stop] == array.data[stop - _LAST : stop]
                 and data.startswith(memoryview(array.data)[:stop])
                 and data[array.close :] == array.tail
-                and (new := _further(data[stop : len(data) + array.close + 1])) is not None
+                and (new := _further(data, stop, len(data) + array.close)) is not None
             ):
                 self._found = array
                 self.found_front = stop
@@ -150,14 +150,18 @@ class Grown(Generic[V]):
                 del index[key]
 
 
-def _further(text: bytes) -> bytes | None:
-    """What stands behind the last known element of an array, up to its closing bracket, as an array; b"[]" where that
-    is the bracket alone, None where it cannot be further elements."""
-    text = text.lstrip(_WHITE_SPACE)
-    if len(text) < 3 or text[:1] != b"," or text[-1:] != b"]":
-        return b"[]" if text == b"]" else None
-    is_blank = text[-2] <= _LAST_WHITE_SPACE and text[1:-1].isspace()
-    return None if is_blank else b"[" + text[1:]
+_BRACKET, _COMMA = b"],"
+
+
+def _further(data: bytes, stop: int, bracket: int) -> bytes | None:
+    """What stands between the last known element of an array and its closing bracket, as an array; b"[]" where that is
+    nothing, None where it cannot be further elements."""
+    if bracket > stop + 1 and data[stop] == _COMMA and data[bracket - 1] > _LAST_WHITE_SPACE:  # the usual
+        return b"[" + data[stop + 1 : bracket + 1]
+    text = data[stop:bracket].strip(_WHITE_SPACE)
+    if len(text) > 1 and text[0] == _COMMA:
+        return b"[" + text[1:] + b"]"
+    return None if text or bracket < stop else b"[]"
 
 
 def _end_of_last(data: bytes, bracket: int) -> int:
