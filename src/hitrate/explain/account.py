@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hitrate.explain.evidence import Facts, Pair, Seen
+from hitrate.explain.signs import noise_of, served_nothing
 
 SERVED_PAST = 0.5
 """A change in front of text of which more than this share was served is no change of the prompt: the engine does not
@@ -69,12 +70,18 @@ def is_suspect(seen: Seen, pair: Pair, before: Seen | None, account: Account, fa
     lost = account.lost(seen)
     if lost is None:
         return before.key != seen.key or before.others != seen.others or facts.requires_marks
-    if lost > ODD_TOKENS and not _is_rounding(seen, pair, lost, facts):
+    if lost > ODD_TOKENS and not _is_rounding(seen, pair, lost, account, facts):
         return True
     return facts.requires_marks and (not seen.marks or seen.marks[-1].characters < before.characters)
 
 
-def _is_rounding(seen: Seen, pair: Pair, lost: int, facts: Facts) -> bool:
-    """Whether a call was served all whole steps of what it could be: by far the most usual call."""
-    served = bool(seen.usage.cached_tokens) and not seen.marks
-    return served and lost < facts.granularity and pair.relation in WHOLE
+def _is_rounding(seen: Seen, pair: Pair, lost: int, account: Account, facts: Facts) -> bool:
+    """Whether a call was served all whole steps of what it could be, by far the most usual call; or, of a part of a
+    prompt, all that is certain: what is missing is no more than noise, which no cause takes for a loss."""
+    if not seen.usage.cached_tokens or seen.marks:
+        return False
+    if pair.relation in WHOLE:
+        return lost < facts.granularity
+    if facts.requires_marks or served_nothing(seen):
+        return False
+    return lost <= noise_of(facts, pair.relation, account.reusable_tokens)
