@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -161,6 +161,20 @@ def usual_logs(draw: Any) -> bytes:
 PRICE = Price(input_usd_per_mtok=2.0, cached_usd_per_mtok=0.5, output_usd_per_mtok=8.0)
 
 
+def one_without_tokens() -> bytes:
+    """A conversation that grows, of which one call has a count of 0."""
+    history: list[dict[str, Any]] = [{"role": "system", "content": "You answer for a shop. " * 200}]
+    lines = []
+    for number, prompt in enumerate([1000, 1200, 1300, 1500, 1600, 1700, 0, 1900]):
+        history += [{"role": "user", "content": f"question {number}"}]
+        cached = {"cached_tokens": max(0, prompt - 200) // 128 * 128}
+        usage = {"prompt_tokens": prompt, "completion_tokens": 5, "prompt_tokens_details": cached}
+        body = {"model": "m", "messages": history}
+        lines.append(json.dumps({"at": 1793534400 + number, "body": body, "response": {"usage": usage}}).encode())
+        history += [{"role": "assistant", "content": f"answer {number}"}]
+    return b"\n".join(lines)
+
+
 def looked_at(file: Path) -> tuple[list[Call], list[Sketch | str], ExplainReport]:
     calls = list(open_log(str(file), read_reply, "request-pairs"))
     sketcher, sketches = Sketcher(), list[Sketch | str]()
@@ -175,6 +189,7 @@ def looked_at(file: Path) -> tuple[list[Call], list[Sketch | str], ExplainReport
 
 @hypothesis_settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(logs() | usual_logs())
+@example(one_without_tokens())
 def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
     file = tmp_path / "log.jsonl"
     file.write_bytes(data)

@@ -62,7 +62,7 @@ def rounded_of_usual(reusable: int | None, usage: Usage, granularity: int) -> in
     What `is_suspect` and `labels_without_cause` come to, in one.
     """
     prompt, cached = usage.prompt_tokens, usage.cached_tokens
-    if prompt is None or cached is None or reusable is None or usage.written_tokens or not 0 <= cached <= prompt:
+    if not prompt or cached is None or reusable is None or usage.written_tokens or not 0 <= cached <= prompt:
         return None
     missing = (reusable if reusable < prompt else prompt) - cached
     if missing >= granularity or (missing > ODD_TOKENS and not cached):
