@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
 import sys
 from itertools import chain, cycle
+from pathlib import Path
 
 import pytest
-from genai_prices import data
+from genai_prices import __version__, data
 from genai_prices.data_snapshot import get_snapshot
 
 from hitrate.targets import price_library, price_list
@@ -34,9 +36,13 @@ WRITTEN = ["{}-20260131", "x{}", "{}x", "{}-2026-01-31"]
 
 @pytest.fixture(scope="module")
 def listed():
+    return price_list.PriceList(__version__, price_list._read(Path(data.__file__).parent))
+
+
+def test_the_package_finds_models_by_the_rules_that_are_known():
     found = price_list.price_list()
-    assert found is not None, "genai-prices finds models by other rules now: read them, then put its files' CRC-32 in"
-    return found
+    assert found is not None, "its files are others: where the tests below pass, put their CRC-32 into `_RULES`"
+    assert found.version == __version__
 
 
 def literals(clause) -> list[str]:
@@ -85,6 +91,7 @@ def test_every_model_has_the_price_that_it_has_in_the_package(listed, provider, 
     ]
     by_package = [answer(*question) for question in asked]
     monkeypatch.delitem(sys.modules, "genai_prices")
+    monkeypatch.setattr(price_library, "price_list", lambda: listed)
     monkeypatch.setattr(price_library, "_find_in_package", None)
     assert [answer(*question) for question in asked] == by_package
 
@@ -105,3 +112,13 @@ def test_another_package_is_left_to_itself(changed, monkeypatch):
 def test_a_list_of_unknown_classes_is_left_to_the_package(monkeypatch):
     monkeypatch.delattr(price_list.types, "ClauseRegex")
     assert price_list.price_list.__wrapped__() is None
+
+
+def test_a_price_is_found_without_the_package():
+    code = (
+        "import datetime, sys; from hitrate.targets.price_library import library_price; "
+        "found = library_price('openai', 'gpt-4o', datetime.datetime.now(datetime.UTC), None); "
+        "print(found.input_usd_per_mtok, 'genai_prices' in sys.modules, 'pydantic' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "2.5 False False\n"
