@@ -17,8 +17,8 @@ from typing import Generic, TypeVar
 
 V = TypeVar("V")
 
-MOST = 64
-"""Arrays kept; conversations that run at the same time."""
+MOST = 128
+"""Arrays kept: of conversations that run at the same time, and of the ones that ended or broke among them."""
 
 MOST_BYTES = 6 << 20
 """Of the data that they stand in."""
