@@ -35,7 +35,7 @@ from hitrate.explain.pairs.pairing import Pairing
 from hitrate.explain.rebuilt import as_far_as_shown, facts_shown, is_shown, may_be_said, may_have_cached
 from hitrate.explain.rendered import behind
 from hitrate.explain.repeats import Repeats
-from hitrate.explain.seeing import seen_going_on, seen_of
+from hitrate.explain.seeing import pair_going_on, seen_going_on, seen_of
 from hitrate.explain.vendor_diagnosis import vendor_says
 from hitrate.explain.waterfall import Paid, UsualCalls, Waterfalls, is_lost
 
@@ -79,7 +79,8 @@ class Explainer:
         self._pairing = Pairing(self._texts)
         self._ledger = Ledger()
         self._seen: list[Seen] = []
-        self._pairs: list[Pair | None] = []
+        self._pairs: list[Pair | Seen | None] = []
+        """Of a call that goes on as usual, only the one that it goes on from."""
         self._prices: list[Price | None] = []
         self._conversations: dict[int, list[int]] = defaultdict(list)
         self._breaks: dict[int, list[Divergence]] = defaultdict(list)
@@ -132,13 +133,12 @@ class Explainer:
             return None
         index = len(self._seen)
         seen = seen_going_on(was, call, index, further)
-        pair = self._pairing.go_on(tip, seen, further)
-        if pair is None:
+        if not self._pairing.goes_on_from(tip, seen, further):
             return None
         tip.usual = usual
         price = self._sources.price(call)
         self._seen.append(seen)
-        self._pairs.append(pair)
+        self._pairs.append(was)
         self._prices.append(price)
         usual.calls.append(index)
         usual.labels.count(index, usage, rounded, price)
@@ -247,7 +247,7 @@ class Explainer:
     def _pair(self, index: int) -> Pair:
         pair = self._pairs[index]
         assert pair is not None
-        return pair
+        return pair_going_on(pair) if type(pair) is Seen else pair  # type: ignore[return-value]  # mypy knows no type()
 
     def _before(self, pair: Pair) -> Seen | None:
         return None if pair.against is None else self._seen[pair.against]

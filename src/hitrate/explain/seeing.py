@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from hitrate.core.model import Call
 from hitrate.core.prompt import Part, Sketch
-from hitrate.explain.evidence import Mark, Seen
+from hitrate.explain.evidence import Mark, Pair, Seen
 
 
 def seen_of(call: Call, index: int, sketch: Sketch | None) -> Seen:
@@ -56,6 +56,19 @@ def seen_going_on(before: Seen, call: Call, index: int, further: Sequence[Part])
     seen.blocks += more
     seen.characters += sum(map(_characters_of, further))
     return seen
+
+
+def pair_going_on(before: Seen) -> Pair:
+    """The pair of such a call."""
+    return Pair(
+        relation="append",
+        against=before.index,
+        shared_parts=before.parts,
+        shared_characters=before.characters,
+        best=before.index,
+        best_characters=before.characters,
+        conversation=before.conversation,
+    )
 
 
 _NO_TEXT = Sketch(())

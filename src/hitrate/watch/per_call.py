@@ -78,8 +78,7 @@ class PerCall(Explainer):
         return self._seen[index]
 
     def relation(self, index: int) -> Relation:
-        pair = self._pairs[index]
-        return "first" if pair is None else pair.relation
+        return "first" if self._pairs[index] is None else self._pair(index).relation
 
     def is_settled(self, index: int) -> bool:
         second = self._seconds.get(self._seen[index].conversation)

@@ -22,35 +22,32 @@ def going_on(known: KnownCalls, seen: Seen, parts: Sequence[Part]) -> Pair | Non
     tip = _tip_in_front(known, seen, parts)
     if tip is None:
         return None
-    seen.conversation = tip.seen.conversation
+    before, parts_before = known.calls[tip.call], len(tip.prompt.parts)
+    seen.conversation = before.seen.conversation
+    if not known.record_going_on(seen, tip, parts[parts_before:]):
+        return None
     tip.usual = None  # the settings of this call may be others
-    return _carried_on(known, seen, tip, parts[len(tip.prompt.parts) :])
-
-
-def going_on_from(known: KnownCalls, tip: Tip, seen: Seen, further: Sequence[Part]) -> Pair | None:
-    """The same for an answered call, already said to be of the tip's conversation and session, of whose prompt is known
-    that it is that of the tip with `further` parts behind it."""
-    owner, owner_of = tip.owner, known.last_with.owner_of
-    if any(map(owner_of, map(digest_of, further))):
-        return None
-    if owner.held != owner.all and owner_of(tip.prompt.digests[-1]) is not owner:
-        return None
-    return _carried_on(known, seen, tip, further) if owner.all else None
-
-
-def _carried_on(known: KnownCalls, seen: Seen, tip: Tip, further: Sequence[Part]) -> Pair | None:
-    against, shared, parts = tip.seen.index, known.calls[tip.call].characters, len(tip.prompt.digests)
-    if not known.record_going_on(seen, tip, further):
-        return None
+    against = before.seen.index
     return Pair(
         relation="append",
         against=against,
-        shared_parts=parts,
-        shared_characters=shared,
+        shared_parts=parts_before,
+        shared_characters=before.characters,
         best=against,
-        best_characters=shared,
+        best_characters=before.characters,
         conversation=seen.conversation,
     )
+
+
+def goes_on_from(known: KnownCalls, tip: Tip, seen: Seen, further: Sequence[Part]) -> bool:
+    """Whether a call is usual, and so recorded: an answered one, already said to be of the tip's conversation and
+    session, of whose prompt is known that it is that of the tip with `further` parts behind it."""
+    owner, owner_of = tip.owner, known.last_with.owner_of
+    if any(map(owner_of, map(digest_of, further))) or not owner.all:
+        return False
+    if owner.held != owner.all and owner_of(tip.prompt.digests[-1]) is not owner:
+        return False
+    return known.record_going_on(seen, tip, further)
 
 
 def _tip_in_front(known: KnownCalls, seen: Seen, parts: Sequence[Part]) -> Tip | None:

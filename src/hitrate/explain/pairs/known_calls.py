@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -55,14 +57,12 @@ class KnownCalls:
     def __init__(self) -> None:
         self.tree = PrefixTree()
         self.calls: list[KnownCall] = []
-        self.tips = array("q")
-        """Per conversation, its newest answered call, of those that carry it on."""
+        self.tips: OrderedDict[int, int] = OrderedDict()
+        """The newest answered call of each conversation, of those that carry it on; where one came last at the end."""
         self.openings = array("I")
         """Per conversation, the parts of its first prompt."""
         self.common: set[int] = set()
         """Messages that several conversations have."""
-        self.lately: list[int] = []
-        """Conversations that were carried on last, the newest last."""
         self._prompts: Recent[int, Tip] = Recent(_TIPS)
         self.last_with = NewestWith()
         """The newest call with a message, None for a new one."""
@@ -137,8 +137,7 @@ class KnownCalls:
     ) -> None:
         """Remember a call and tell it the number of its conversation, a new one where `conversation` is None."""
         if conversation is None:
-            conversation = len(self.tips)
-            self.tips.append(-1)
+            conversation = len(self.openings)
             self.openings.append(len(prompt.digests))
         seen.conversation = conversation
         call = self.tree.insert(walk, seen.answered)
@@ -191,12 +190,11 @@ class KnownCalls:
 
     def _note_tip(self, conversation: int, call: int) -> None:
         self.tips[conversation] = call
-        lately = self.lately
-        if not lately or lately[-1] != conversation:
-            if conversation in lately:
-                lately.remove(conversation)
-            lately.append(conversation)
-            del lately[:-_LATELY]
+        self.tips.move_to_end(conversation)
+
+    def lately(self) -> Iterator[int]:
+        """Conversations that were carried on last, the newest first."""
+        return islice(reversed(self.tips), _LATELY)
 
     def check_integrity(self) -> None:
         """Raise AssertionError, with what is wrong, unless what is kept of the calls agrees."""
@@ -210,10 +208,9 @@ class KnownCalls:
             assert is_whole, f"call {call} is compared with call {against}, not answered"
             assert (against < 0) == (known.relation in ("first", "side")), f"call {call} has no call beside it"
             assert -1 <= end < call, f"call {call} ends as call {end}, which is not before it"
-            assert 0 <= known.seen.conversation < len(self.tips), f"call {call} is in no conversation"
-        for conversation, tip in enumerate(self.tips):
-            is_own = tip < 0 or self.calls[tip].seen.conversation == conversation
-            assert is_own, f"call {tip} is no tip of {conversation}"
+            assert 0 <= known.seen.conversation < len(self.openings), f"call {call} is in no conversation"
+        for conversation, tip in self.tips.items():
+            assert self.calls[tip].seen.conversation == conversation, f"call {tip} is no tip of {conversation}"
             kept = self.tip(conversation)
             assert kept is None or kept.prompt.digests == self.tree.digests_of(tip), f"another prompt at call {tip}"
         self.last_with.check_integrity()

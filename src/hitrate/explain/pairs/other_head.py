@@ -28,7 +28,7 @@ def goes_on_under_other_head(known: KnownCalls, heads: Heads, seen: Seen, prompt
     if newest in known.common or not prompt.has_replies(head):
         return None
     others = known.newest_of(seen)
-    if (alike := heads.near(prompt)) is not None and known.tips[alike] >= 0:
+    if (alike := heads.near(prompt)) is not None and alike in known.tips:
         others.append(known.tips[alike])
     if any(call != tip.call and newest in known.tree.digests_of(call) for call in others):
         return None

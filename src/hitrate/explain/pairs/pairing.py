@@ -15,7 +15,7 @@ from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.evidence import HEALTHY, Pair, Relation, Seen
 from hitrate.explain.pairs.fan_in import is_beside, joins, went_apart, whole_in_front, whose_answer
 from hitrate.explain.pairs.found import Found
-from hitrate.explain.pairs.going_on import going_on, going_on_from
+from hitrate.explain.pairs.going_on import goes_on_from, going_on
 from hitrate.explain.pairs.heads import Heads, heads_alike
 from hitrate.explain.pairs.known_calls import KnownCalls
 from hitrate.explain.pairs.likeness import alike
@@ -60,7 +60,7 @@ class Pairing:
 
     def __init__(self, texts_of: TextsOf | None = None) -> None:
         known = self._known = KnownCalls()
-        self.tip_at, self.go_on = known.tip_at, partial(going_on_from, known)
+        self.tip_at, self.goes_on_from = known.tip_at, partial(goes_on_from, known)
         """For a call of which is known how it goes on."""
         self._heads = Heads()
         self._texts_of = texts_of
@@ -192,7 +192,7 @@ class Pairing:
         known = self._known
         depth = known.tree.depth_of(front)
         conversation = known.calls[front].seen.conversation
-        gone_on = known.tips[conversation] not in (front, -1)
+        gone_on = known.tips.get(conversation, front) != front
         if known.calls[front].seen.answered and gone_on and depth < len(prompt.digests):
             return None
         if known.apart(front, seen.session):
@@ -245,7 +245,8 @@ class Pairing:
     def _like_headed(self, prompt: Prompt) -> list[int]:
         """The newest call of a conversation whose head is nearly this one's."""
         conversation = self._heads.near(prompt)
-        return [] if conversation is None or self._known.tips[conversation] < 0 else [self._known.tips[conversation]]
+        newest = None if conversation is None else self._known.tips.get(conversation)
+        return [] if newest is None else [newest]
 
     def _may_be_one(self, seen: Seen, prompt: Prompt, call: int, was: list[int]) -> bool:
         """Whether more than a question that anybody may ask speaks for one conversation: the log's own name for it, a
@@ -346,10 +347,9 @@ class Pairing:
         if carrier is None:
             return None
         own = known.newest_of(seen)
-        lately = [known.calls[call].seen.conversation for call in own] + known.lately[::-1]
-        for conversation in dict.fromkeys(lately):
-            newest = known.tips[conversation]
-            if newest < 0 or not is_enough(carrier, known.calls[newest].message_characters):
+        for conversation in dict.fromkeys((*(known.calls[call].seen.conversation for call in own), *known.lately())):
+            newest = known.tips.get(conversation)
+            if newest is None or not is_enough(carrier, known.calls[newest].message_characters):
                 continue
             tip = known.tip(conversation)
             if tip is None or known.apart(newest, seen.session):
