@@ -247,7 +247,7 @@ class Explainer:
     def _pair(self, index: int) -> Pair:
         pair = self._pairs[index]
         assert pair is not None
-        return pair_going_on(pair) if type(pair) is Seen else pair  # type: ignore[return-value]  # mypy knows no type()
+        return pair_going_on(pair) if isinstance(pair, Seen) else pair
 
     def _before(self, pair: Pair) -> Seen | None:
         return None if pair.against is None else self._seen[pair.against]
