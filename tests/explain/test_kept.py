@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 from diff_bodies import answer, call, chat, system, tool
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hitrate.core.prompt import CanonicalPrompt, Segment
+from hitrate.explain import kept
 from hitrate.explain.kept import kept_behind, share_in_common, tools_in_common
 from hitrate.targets.dialects import dialect
 
@@ -21,7 +25,7 @@ LONG = "Answer in one short sentence, and name the depot. " * 3
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "kept"),
+    ("was", "now", "characters"),
     [
         pytest.param(chat("one", answer("two")), chat("one", answer("two"), "three"), 0, id="grown"),
         pytest.param(chat(system("A"), "one"), chat(system("B"), "one"), 3, id="behind the system prompt"),
@@ -46,12 +50,18 @@ LONG = "Answer in one short sentence, and name the depot. " * 3
             108 + 121,
             id="members of a schema in another order",
         ),
+        pytest.param(
+            chat(system(f"It is 9:14. {LONG}"), tools=[tool("a", x={}, y={})]),
+            chat(system(f"It is 9:15. {LONG}"), tools=[tool("a", y={}, x={})]),
+            121 + len(f"It is 9:1. {LONG}"),
+            id="members in another order and a clock behind",
+        ),
         pytest.param(chat(system("A"), LONG), chat(system("B"), LONG.lower()), 0, id="another text behind"),
         pytest.param(chat(system(f"A {LONG}")), chat(system(f"B {LONG}")), 0, id="where they part"),
     ],
 )
-def test_code_points_behind_the_front_that_both_have(was: dict[str, Any], now: dict[str, Any], kept: int):
-    assert kept_behind(prompt(was), prompt(now)) == kept
+def test_code_points_behind_the_front_that_both_have(was: dict[str, Any], now: dict[str, Any], characters: int):
+    assert kept_behind(prompt(was), prompt(now)) == characters
 
 
 @pytest.mark.parametrize(
@@ -70,3 +80,17 @@ def test_prompts_side_by_side(was: list[str], now: list[str], tools: float, shar
 
 def test_prompts_without_text_have_nothing_in_common():
     assert (tools_in_common(prompt(chat()), prompt(chat())), share_in_common(prompt(chat()), prompt(chat()))) == (0, 0)
+
+
+KINDS = st.sampled_from(["system", "user", "assistant", "tools", "schema"])
+TEXTS = st.sampled_from(["", "a", LONG, f"A {LONG}", f"{LONG} B", '{"a": 1, "b": 2}', '{"b": 2, "a": 1}'])
+PROMPTS = st.lists(st.builds(lambda kind, text: Segment(kind, "/p", 0, 1, text), KINDS, TEXTS), max_size=7)
+
+
+@given(PROMPTS, PROMPTS, PROMPTS)
+def test_texts_at_the_same_place_need_not_be_looked_for(was: list[Segment], now: list[Segment], behind: list[Segment]):
+    prompts = [CanonicalPrompt((*one, *behind)) for one in (was, now[: len(was)])]
+    found = kept_behind(*prompts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "_without_same_places", lambda was, now: (0, was, now))
+        assert kept_behind(*prompts) == found

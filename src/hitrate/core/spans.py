@@ -96,8 +96,9 @@ def resolve(value: Any, pointer: str) -> Any:
         return value
     if not pointer.startswith("/"):
         raise ValueError(f"a JSON pointer starts with '/': {pointer!r}")
+    escaped = "~" in pointer
     for token in pointer[1:].split("/"):
-        key = token.replace("~1", "/").replace("~0", "~")
+        key = token.replace("~1", "/").replace("~0", "~") if escaped else token
         value = value[int(key)] if isinstance(value, list) else value[key]
     return value
 

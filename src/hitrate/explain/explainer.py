@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -348,7 +348,7 @@ class Explainer:
             lineage=self._breaks[seen.conversation][-_WINDOW:],
         )
 
-    def _first(self, causes: Iterable[Cause], evidence: Evidence) -> _Blame | None:
+    def _first(self, causes: Sequence[Cause], evidence: Evidence) -> _Blame | None:
         before = None if evidence.before is None else evidence.before.index
         for cause in may_be_said(causes, evidence.call, evidence.before):
             if (said := cause.recognise(evidence)) is not None:
@@ -379,7 +379,9 @@ class Explainer:
             session=self._session(seen),
             lost_tokens=sum(one.tokens for one in lost) if paid else None,
             lost_usd=sum(amounts, Decimal(0)) if amounts else None,
-            vendor=vendor_says(
+            vendor=None
+            if seen.diagnosis is None
+            else vendor_says(
                 seen.diagnosis,
                 verdict=blame.cause.verdict,
                 cause=blame.cause.name,

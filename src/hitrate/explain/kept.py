@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hitrate.core.prompt import CanonicalPrompt, Segment
 from hitrate.explain.diff.lists import name_of
@@ -30,10 +30,13 @@ def kept_behind(before: CanonicalPrompt, now: CanonicalPrompt) -> int:
     """
     pairs = enumerate(zip(before.segments, now.segments, strict=False))
     front = next(
-        (place for place, (one, other) in pairs if (one.kind, one.text) != (other.kind, other.text)),
+        (place for place, (one, other) in pairs if one.text != other.text or one.kind != other.kind),
         len(before.segments),
     )
-    return _in_both(_texts(before.segments[front:]), _texts(now.segments[front:]), parting=True)
+    was, is_now = _texts(before.segments[front:]), _texts(now.segments[front:])
+    parting = was[:1] != is_now[:1]
+    same, was, is_now = _without_same_places(was, is_now)
+    return same + _in_both(was, is_now, parting)
 
 
 def share_in_common(before: CanonicalPrompt, now: CanonicalPrompt) -> float:
@@ -48,6 +51,26 @@ def tools_in_common(before: CanonicalPrompt, now: CanonicalPrompt) -> float:
     was, is_now = (Counter(map(_tool_name, prompt.segments)) for prompt in (before, now))
     del was[""], is_now[""]
     return (was & is_now).total() / max(was.total(), is_now.total(), 1)
+
+
+def _without_same_places(was: list[_Text], now: list[_Text]) -> tuple[int, list[_Text], list[_Text]]:
+    """Both but for the texts that have the same place in both, and the code points of these. All of them where one of
+    these stands elsewhere, too: which of them are the same then, and which are left, is told by their order."""
+    same: list[_Text] = []
+    left_was: list[_Text] = []
+    left_now: list[_Text] = []
+    for one, other in zip(was, now, strict=False):
+        if one == other:
+            same.append(one)
+        else:
+            left_was.append(one)
+            left_now.append(other)
+    both = min(len(was), len(now))
+    left_was += was[both:]
+    left_now += now[both:]
+    if any(one in same for one in (*left_was, *left_now)):
+        return 0, was, now
+    return sum(len(text) for _, text in same), left_was, left_now
 
 
 def _tool_name(segment: Segment) -> str:
@@ -73,7 +96,7 @@ def _sorted(text: str) -> str:
 
 def _in_both(was: Sequence[_Text], now: Sequence[_Text], parting: bool = False) -> int:
     """`parting` says that the first of both are where the prompts part."""
-    both = Counter(was) & Counter(now)
+    both: dict[_Text, int] = {} if set(was).isdisjoint(now) else Counter(was) & Counter(now)
     whole = sum(len(text) * count for (_, text), count in both.items())
     left_was, left_now = _left_over(was, both), _left_over(now, both)
     ends = 0
@@ -84,13 +107,13 @@ def _in_both(was: Sequence[_Text], now: Sequence[_Text], parting: bool = False) 
     return whole + ends
 
 
-def _left_over(texts: Iterable[_Text], both: Counter[_Text]) -> dict[str, list[str]]:
-    """By kind, the texts of prose that are not among those in both."""
-    taken = both.copy()
+def _left_over(texts: Iterable[_Text], both: Mapping[_Text, int]) -> dict[str, list[str]]:
+    """By kind, the texts of prose that are not among those in both, each as often as said."""
+    taken = dict(both)
     left: dict[str, list[str]] = defaultdict(list)
     for one in texts:
-        if taken[one] > 0:
-            taken[one] -= 1
+        if (count := taken.get(one, 0)) > 0:
+            taken[one] = count - 1
         elif one[0] not in _JSON:  # these look alike by their punctuation
             left[one[0]].append(one[1])
     return left

@@ -208,7 +208,13 @@ def _that_may_fit(line: str, forms: Iterable[_Form]) -> list[re.Pattern[str]]:
     if not line.isascii():
         return [form.pattern for form in forms]
     lower = line.lower()
-    return [form.pattern for form in forms if any(map(lower.__contains__, form.needs))]
+    found = []
+    for pattern, needs in forms:
+        for needed in needs:
+            if needed in lower:
+                found.append(pattern)
+                break
+    return found
 
 
 def _times(line: str) -> Iterator[Moment]:

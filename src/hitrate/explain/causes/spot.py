@@ -53,7 +53,7 @@ class Spot(Struct, frozen=True, kw_only=True, gc=False):
         """The whole numbers that differ, None where the difference is not inside a number on both sides."""
         begin = _matched(_NUMBER_BEFORE, self.lead)
         was, now = begin + _matched(_NUMBER_AFTER, self.was), begin + _matched(_NUMBER_AFTER, self.now)
-        return (was, now) if re.search(r"\d\Z", was) and re.search(r"\d\Z", now) else None
+        return (was, now) if was[-1:].isdecimal() and now[-1:].isdecimal() else None
 
     @property
     def moments(self) -> tuple[Moment, Moment] | None:

@@ -97,7 +97,7 @@ def _change(parting: Parting) -> tuple[str, tuple[str, ...], Found]:
     group = _group_of(spot, old, new, index)
     was, now = old.of_group(group), new.of_group(group)
     place = index - next((at for at, unit in enumerate(new.units) if unit.group == group), index)
-    found = Found(spot=spot, group=group, was=tuple(was), now=tuple(now), index=place, same_end=parting.same_end)
+    found = Found(spot=spot, group=group, was=was, now=now, index=place, same_end=parting.same_end)
     change, names = _inner_change(parting)
     if _nothing_in_common(parting):
         change, names = "prefix rebuilt", ()

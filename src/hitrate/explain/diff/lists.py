@@ -72,19 +72,23 @@ def shift_of(was: Sequence[Unit], now: Sequence[Unit], index: int) -> Shift | No
     """
     old = [unit.signature for unit in was[index:]]
     new = [unit.signature for unit in now[index:]]
-    for inserted in range(1, len(new)) if old else ():
-        if old == new[inserted : inserted + len(old)]:
+    for inserted in range(1, len(new) - len(old) + 1) if old else ():
+        if old[0] == new[inserted] and old == new[inserted : inserted + len(old)]:
             return Shift(0, inserted)
-    for dropped in range(1, len(old)):
-        for inserted in (0, 1):
-            if (inserted == 0 or dropped > 1) and old[dropped:] == new[inserted : inserted + len(old) - dropped]:
+    for dropped in range(1, len(old)) if new else ():
+        for inserted in (0, 1) if dropped > 1 and len(new) > 1 else (0,):
+            same = old[dropped] == new[inserted]
+            if same and old[dropped:] == new[inserted : inserted + len(old) - dropped]:
                 return Shift(dropped, inserted)
     return None
 
 
 def shuffled(was: Sequence[Unit], now: Sequence[Unit], index: int) -> int:
     """How many messages from `index` on are the same in another order; 0 when they are not."""
-    for count in range(2, min(_LONGEST_SHUFFLE, len(was) - index, len(now) - index) + 1):
+    most = min(_LONGEST_SHUFFLE, len(was) - index, len(now) - index)
+    if most < 2 or was[index].signature not in [unit.signature for unit in now[index : index + most]]:
+        return 0
+    for count in range(2, most + 1):
         old = Counter(unit.signature for unit in was[index : index + count])
         if old == Counter(unit.signature for unit in now[index : index + count]):
             return count

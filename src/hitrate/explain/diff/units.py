@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, Literal
 
 from msgspec import UNSET
@@ -39,6 +40,9 @@ _LONGEST_REMEMBERED = 8000
 """Characters of a tool definition whose count is kept, so that what is kept stays within a few megabytes."""
 
 Path = tuple[str | int, ...]
+
+Signature = tuple[tuple[str, str], ...]
+"""Kind and text of each rendered piece."""
 
 
 class Piece:
@@ -72,10 +76,18 @@ class Unit:
         self.kind = kind
         self.pointer = pointer
         self.pieces = pieces
-        self.rendered = [piece for piece in pieces if piece.text]
-        self.signature = tuple([(piece.kind, piece.text) for piece in self.rendered]) or ((kind, ""),)
+        characters = 0
+        rendered: list[Piece] = []
+        texts: list[tuple[str, str]] = []
+        for piece in pieces:
+            characters += piece.characters
+            if piece.text:
+                rendered.append(piece)
+                texts.append((piece.kind, piece.text))
+        self.rendered = rendered
+        self.characters = characters
+        self.signature: Signature = tuple(texts) or ((kind, ""),)
         """Equal for units that are rendered alike."""
-        self.characters = sum([piece.characters for piece in pieces])
 
     @property
     def is_raw_prompt(self) -> bool:
@@ -135,45 +147,29 @@ class Request:
         return value
 
     def _units(self, segments: tuple[Segment, ...]) -> list[Unit]:
-        collected: list[tuple[Group, str, list[Segment]]] = []
-        for segment in segments:
-            group, pointer = self._home(segment)
-            if collected and collected[-1][1] == pointer and group == collected[-1][0]:
-                collected[-1][2].append(segment)
-            else:
-                collected.append((group, pointer, [segment]))
-        units = [self._unit(*one) for one in collected]
+        units = [self._unit(group, pointer, list(own)) for (group, pointer), own in groupby(segments, _home)]
         # A message without text has its place in the conversation all the same; an empty system prompt is none.
         return [unit for unit in units if unit.rendered or unit.group == "messages"]
 
-    def _home(self, segment: Segment) -> tuple[Group, str]:
-        """The group and the unit that a segment belongs to."""
-        if segment.kind in ("tools", "schema"):
-            return segment.kind, segment.pointer  # type: ignore[return-value]
-        tokens = segment.pointer.split("/", 3)
-        top = tokens[1] if len(tokens) > 1 else ""
-        group: Group = "system" if top in _SYSTEM_MEMBERS else "messages"
-        if top in _RAW_PROMPTS or len(tokens) < 3 or not tokens[2].isdecimal():
-            return group, f"/{top}"
-        return group, f"/{top}/{tokens[2]}"
-
     def _unit(self, group: Group, pointer: str, segments: list[Segment]) -> Unit:
-        pieces = [
-            Piece(segment.kind, segment.text, segment.pointer, self._characters(segment, group))
-            for segment in segments
-            if segment.text or not isinstance(self._sent(segment), dict)  # an object without text is no place for one
-        ]
+        value = spans.resolve(self._root, pointer)
+        within = len(pointer)
+        pieces = []
+        for segment in segments:
+            sent = spans.resolve(value, segment.pointer[within:])  # what the segment was made of
+            if segment.text or not isinstance(sent, dict):  # an object without text is no place for one
+                characters = self._characters(segment, sent, group)
+                pieces.append(Piece(segment.kind, segment.text, segment.pointer, characters))
         kind = segments[0].kind
         if kind in ("assistant", "tool") and pointer.startswith("/messages/"):
-            _add_call_ids(pointer, kind, self.value(pointer), pieces)
+            _add_call_ids(pointer, kind, value, pieces)
         return Unit(group, kind, pointer, pieces)
 
-    def _characters(self, segment: Segment, group: Group) -> int:
+    def _characters(self, segment: Segment, sent: Any, group: Group) -> int:
         """Code points of prompt text: of a value all strings and numbers in it; an image has none."""
         text = segment.text
         if segment.kind == "image" or not text:
             return 0
-        sent = self._sent(segment)
         if isinstance(sent, str):
             hashed = len(text) == 71 and text.startswith("sha256:")
             return self._length_as_sent(segment.pointer) if hashed else len(text)
@@ -181,16 +177,24 @@ class Request:
             return len(text) - text.count(" ")
         return _json_characters(text, group in ("tools", "schema"))
 
-    def _sent(self, segment: Segment) -> Any:
-        """The value that a segment was made of."""
-        return spans.resolve(self._root, segment.pointer)
-
     def _length_as_sent(self, pointer: str) -> int:
         """Code points between the quotes of a string, of which the prompt has no more than a hash."""
         if self._places is None:
             self._places = spans.parse(spans.decode_text(self.body))
         node = spans.node_at(self._places, pointer)
         return node.end - node.start - 2
+
+
+def _home(segment: Segment) -> tuple[Group, str]:
+    """The group and the pointer of the unit that a segment belongs to."""
+    if segment.kind in ("tools", "schema"):
+        return segment.kind, segment.pointer  # type: ignore[return-value]
+    tokens = segment.pointer.split("/", 3)
+    top = tokens[1] if len(tokens) > 1 else ""
+    group: Group = "system" if top in _SYSTEM_MEMBERS else "messages"
+    if top in _RAW_PROMPTS or len(tokens) < 3 or not tokens[2].isdecimal():
+        return group, f"/{top}"
+    return group, f"/{top}/{tokens[2]}"
 
 
 def _decoded(body: bytes) -> Any:
@@ -205,6 +209,8 @@ def _add_call_ids(pointer: str, kind: str, message: Any, pieces: list[Piece]) ->
     if not isinstance(message, dict):
         return
     calls = message.get("tool_calls")
+    if calls is None and "tool_call_id" not in message and message.get("content", "") is not None:
+        return
     named = [(f"{pointer}/tool_call_id", message.get("tool_call_id"), f"{pointer}/content")]
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         place = f"{pointer}/tool_calls/{index}"

@@ -26,8 +26,8 @@ class Found(Struct, kw_only=True):
 
     spot: Spot
     group: Group
-    was: tuple[Unit, ...]
-    now: tuple[Unit, ...]
+    was: list[Unit]
+    now: list[Unit]
     index: int
     same_end: int
     """Code points that two strings end with."""

@@ -41,6 +41,11 @@ class DecodedNode(Node):
             }
         return self._children  # type: ignore[return-value]
 
+    def get(self, key: str) -> Node | None:
+        if self._children is not None or not isinstance(self.value, dict):
+            return self.members().get(key)
+        return DecodedNode(f"{self.pointer}/{escape_pointer(key)}", self.value[key]) if key in self.value else None
+
     def items(self) -> list[Node]:
         if not isinstance(self.value, list):
             return []

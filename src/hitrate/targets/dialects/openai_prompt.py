@@ -61,6 +61,9 @@ class _Builder(PromptBuilder):
             self.add("schema", schema, spans.compact(schema.value))
 
     def message(self, node: Node) -> None:
+        if _is_plain(node.value) and (content := node.get("content")) is not None:
+            self.add(_KINDS.get(str(node.value["role"]), "user"), content, content.value)
+            return
         members = message_object(node)
         kind = _KINDS.get(str(node.value.get("role")), "user")
         before = len(self.segments)
@@ -117,6 +120,11 @@ class _Builder(PromptBuilder):
             self.value(kind, member)
         if not known:
             self.value(kind, node)
+
+
+def _is_plain(message: object) -> bool:
+    """Whether it is no more than a role and a text: the most usual message."""
+    return type(message) is dict and len(message) == 2 and "role" in message and type(message.get("content")) is str
 
 
 def _is_media(part_type: str) -> bool:
