@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 from hitrate.core.prompt import CanonicalPrompt
+from hitrate.explain.account import Account, tokens_of
 from hitrate.explain.diff import Parting, Request, described
-from hitrate.explain.evidence import Divergence
+from hitrate.explain.evidence import Divergence, Seen
 from hitrate.explain.kept import share_in_common, tools_in_common
 from hitrate.explain.rendered import behind, kept_behind, lies_in_rendered
 
@@ -82,3 +83,10 @@ class Compared:
         else:
             may_be = self.parting.kind == "schema" and self.divergence.change in _SAME_VALUES
         return may_be and share_in_common(*self.prompts) >= NEAR_SHARE
+
+
+def behind_break(account: Account, seen: Seen, where: Divergence | Parting, kept_characters: int) -> Account:
+    """What of a prompt could have been served in front of a change, and behind it."""
+    reusable = max(account.reusable_tokens, tokens_of(None, seen, share=where.cacheable_share))
+    kept = tokens_of(None, seen, share=behind(where, kept_characters) / max(1, seen.characters))
+    return Account(reusable, min(kept, (seen.usage.prompt_tokens or kept) - reusable))

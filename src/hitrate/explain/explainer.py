@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,20 +19,19 @@ from hitrate.core.model import Call
 from hitrate.core.money import Price
 from hitrate.core.prompt import Marker, Part, Sketch
 from hitrate.explain.account import WHOLE, Account, is_suspect, tokens_of
+from hitrate.explain.blame import Blame, FurtherBlame, first_blame
 from hitrate.explain.causes.beside_the_text import OTHER_CAUSES
-from hitrate.explain.causes.interface import Cause
 from hitrate.explain.causes.text_breaks import TEXT_CAUSES
-from hitrate.explain.compared import Compared
-from hitrate.explain.diff import Parting, parted
-from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Recognised, Seen
+from hitrate.explain.compared import Compared, behind_break
+from hitrate.explain.diff import parted
+from hitrate.explain.evidence import Divergence, Evidence, Facts, Pair, Seen
 from hitrate.explain.further import behind_another, further_change, shared_out
 from hitrate.explain.grouping import Findings
 from hitrate.explain.judged import Explained, Judged, Sources
 from hitrate.explain.labelling import labels_of_loss, labels_without_cause, may_be_usual, rounded_of_usual
 from hitrate.explain.ledger.ledger import Ledger
 from hitrate.explain.pairs.pairing import Pairing
-from hitrate.explain.rebuilt import as_far_as_shown, facts_shown, is_shown, may_be_said, may_have_cached
-from hitrate.explain.rendered import behind
+from hitrate.explain.rebuilt import facts_shown, is_shown, may_have_cached
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import pair_going_on, seen_going_on, seen_of
 from hitrate.explain.vendor_diagnosis import vendor_says
@@ -45,21 +43,6 @@ _WINDOW = 256
 _BREAKS = frozenset({"rewrite", "summary"})
 _APART = frozenset({"first", "side"})
 _SAME_CONVERSATION = frozenset({"append", "repeat", "rewind", "branch", "rewrite", "summary"})
-
-
-class _Blame(NamedTuple):
-    cause: Cause
-    recognised: Recognised
-    divergence: Divergence | None
-    against: int | None
-    further: _Further | None = None
-
-
-class _Further(NamedTuple):
-    """Another change behind the one that is blamed, and the tokens behind both."""
-
-    blame: _Blame
-    tokens: int
 
 
 class _Usual(Struct, frozen=True, gc=False):
@@ -86,7 +69,7 @@ class Explainer:
         self._breaks: dict[int, list[Divergence]] = defaultdict(list)
         self._suspected: dict[int, Account] = {}
         """Calls to be looked at again when the log is at its end."""
-        self._seconds: dict[int, tuple[Seen, Pair, Account, _Blame]] = {}
+        self._seconds: dict[int, tuple[Seen, Pair, Account, Blame]] = {}
         """Breaks in the second call of a conversation, until its next call shows that it is none of another agent."""
         self._repeats = Repeats()
         self._findings = Findings()
@@ -212,13 +195,13 @@ class Explainer:
         if usage.cached_tokens is None and usage.prompt_tokens is not None and self._sources.facts(seen).omits_zero:
             seen.usage = replace(usage, cached_tokens=0)
 
-    def _beside_the_text(self, seen: Seen, pair: Pair, account: Account) -> _Blame | None:
+    def _beside_the_text(self, seen: Seen, pair: Pair, account: Account) -> Blame | None:
         evidence = self._evidence(seen, pair, account)
         if not may_have_cached(evidence):
             return None
         if evidence.before is not None and (seen.marks or evidence.before.marks):
             evidence = replace(evidence, markers=self._markers(seen), markers_before=self._markers(evidence.before))
-        blame = self._first(OTHER_CAUSES, evidence)
+        blame = first_blame(OTHER_CAUSES, evidence)
         if blame is None or evidence.before is None or not blame.recognised.where_they_part:
             return blame
         bodies = self._sources.body(evidence.before.index), self._sources.body(seen.index)
@@ -270,7 +253,7 @@ class Explainer:
             pair = self._pair(before.index)
         return None
 
-    def _broken(self, seen: Seen, pair: Pair, account: Account) -> tuple[Account, _Blame] | None:
+    def _broken(self, seen: Seen, pair: Pair, account: Account) -> tuple[Account, Blame] | None:
         """The cause of a change in the text; None where both prompts render alike, or the engine served past it."""
         against = pair.against if pair.relation in _BREAKS else pair.near
         if against is None:
@@ -280,24 +263,24 @@ class Explainer:
         again = self._repeats.again(seen, pair, bodies)
         if again is not None:
             divergence = again.divergence_of(seen)
-            account = _behind_break(account, seen, divergence, pair.kept_characters)
-            blame = _Blame(again.cause, again.recognised, divergence, before.index)
+            account = behind_break(account, seen, divergence, pair.kept_characters)
+            blame = Blame(again.cause, again.recognised, divergence, before.index)
             return None if account.served_past(seen) else (account, blame)
         compared = self._compared(before, seen, bodies)
         if compared is None or (pair.relation not in _BREAKS and not compared.is_near):
             return None
         kept = max(compared.kept_characters, pair.kept_characters if pair.relation in _BREAKS else 0)
-        account = _behind_break(account, seen, compared.parting, kept)
+        account = behind_break(account, seen, compared.parting, kept)
         if account.served_past(seen) or not is_shown(compared, before, seen):
             return None
         return self._blamed(seen, pair, account, before, compared, kept)
 
     def _blamed(
         self, seen: Seen, pair: Pair, account: Account, before: Seen, compared: Compared, kept: int
-    ) -> tuple[Account, _Blame] | None:
+    ) -> tuple[Account, Blame] | None:
         """The cause of a change in the text behind which both have `kept` code points."""
         divergence = compared.divergence
-        blame = self._first(TEXT_CAUSES, self._evidence(seen, pair, account, before=before, divergence=divergence))
+        blame = first_blame(TEXT_CAUSES, self._evidence(seen, pair, account, before=before, divergence=divergence))
         if blame is None:
             return None
         self._breaks[seen.conversation].append(divergence)
@@ -306,13 +289,13 @@ class Explainer:
             self._repeats.note(seen, pair, compared.bodies, blame.cause, blame.recognised, divergence, kept)
             return account, blame
         evidence = self._evidence(seen, pair, account, before=before, divergence=found.divergence)
-        second = self._first(TEXT_CAUSES, evidence)
+        second = first_blame(TEXT_CAUSES, evidence)
         self._breaks[seen.conversation].append(found.divergence)
         if second is None:
             return account, blame
         second = second._replace(recognised=behind_another(second.recognised, blame.cause.name))
         tokens = tokens_of(None, seen, share=found.kept_characters / max(1, seen.characters))
-        return account, blame._replace(further=_Further(second, tokens))
+        return account, blame._replace(further=FurtherBlame(second, tokens))
 
     def _compared(self, before: Seen, seen: Seen, bodies: tuple[bytes, bytes]) -> Compared | None:
         """None where one prompt is the start of the other."""
@@ -348,14 +331,7 @@ class Explainer:
             lineage=self._breaks[seen.conversation][-_WINDOW:],
         )
 
-    def _first(self, causes: Sequence[Cause], evidence: Evidence) -> _Blame | None:
-        before = None if evidence.before is None else evidence.before.index
-        for cause in may_be_said(causes, evidence.call, evidence.before):
-            if (said := cause.recognise(evidence)) is not None:
-                return _Blame(cause, as_far_as_shown(said, cause.name, evidence.call), evidence.divergence, before)
-        return None
-
-    def _settle(self, seen: Seen, pair: Pair, account: Account, blame: _Blame | None) -> None:
+    def _settle(self, seen: Seen, pair: Pair, account: Account, blame: Blame | None) -> None:
         """Label the call's tokens and count its findings in."""
         if blame is None:
             self._label_without_cause(seen, pair, account)
@@ -366,7 +342,7 @@ class Explainer:
             second = blame.further.blame
             self._count_in(seen, pair, second, paid if second.cause is not blame.cause else ())
 
-    def _count_in(self, seen: Seen, pair: Pair, blame: _Blame, paid: Sequence[Paid]) -> None:
+    def _count_in(self, seen: Seen, pair: Pair, blame: Blame, paid: Sequence[Paid]) -> None:
         lost = [one for one in paid if one.cause == blame.cause.name and is_lost(one.label, one.cause)]
         amounts = [one.above_cached_usd for one in lost if one.above_cached_usd is not None]
         self._findings.add(
@@ -389,7 +365,7 @@ class Explainer:
             ),
         )
 
-    def _label(self, seen: Seen, account: Account, blame: _Blame) -> Sequence[Paid]:
+    def _label(self, seen: Seen, account: Account, blame: Blame) -> Sequence[Paid]:
         if seen.usage.prompt_tokens is None:
             return ()
         labels = labels_of_loss(seen.usage, account, self._sources.facts(seen), blame.cause)
@@ -408,13 +384,6 @@ class Explainer:
 
     def _session(self, seen: Seen) -> str:
         return seen.session or f"#{seen.conversation + 1}"
-
-
-def _behind_break(account: Account, seen: Seen, where: Divergence | Parting, kept_characters: int) -> Account:
-    """What of a prompt could have been served in front of a change, and behind it."""
-    reusable = max(account.reusable_tokens, tokens_of(None, seen, share=where.cacheable_share))
-    kept = tokens_of(None, seen, share=behind(where, kept_characters) / max(1, seen.characters))
-    return Account(reusable, min(kept, (seen.usage.prompt_tokens or kept) - reusable))
 
 
 def _dearest_first(finding: Finding) -> tuple[float, int, int]:
