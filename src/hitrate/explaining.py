@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+import msgspec
+
 from hitrate.caches.rules import describe
 from hitrate.collecting import collecting_seldom
 from hitrate.core.cost import Quote, logged_usd
@@ -247,9 +249,9 @@ def pieces_of(body: bytes, dialect: str) -> CanonicalPrompt:
 def request_of(body: bytes, dialect: str) -> Request:
     """A request as it is compared. ValueError for a body that the wire format cannot read."""
     try:
-        value = json.loads(body.decode())
+        value = msgspec.json.decode(body)  # what it takes it reads as `json` does
         prompt = prompt_of_decoded(value, wire_named(dialect))
-    except (ValueError, RecursionError):  # or one that has to be looked at
+    except (msgspec.DecodeError, ValueError, RecursionError):  # or one that has to be looked at
         prompt = None
     return Request(pieces_of(body, dialect), body) if prompt is None else Request(prompt, body, value)
 

@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hitrate.core.spans import resolve
-from hitrate.explain.diff import CHANGES, changes, first_divergence
+from hitrate.explain.diff import CHANGES, Request, changes, first_divergence
 from hitrate.explain.diff.texts import common_prefix, common_suffix
+from hitrate.explaining import pieces_of, request_of
 from hitrate.targets.dialects import dialect
 
 PLANTED = "\u2318"
@@ -83,6 +84,66 @@ def test_a_prompt_does_not_differ_from_itself(wire, conversation):
     prompt = dialect(wire).canonical(body)
     assert first_divergence(prompt, prompt, body, body) is None
     assert compared(wire, body.decode(), body.decode()).relation == "equal"
+
+
+def as_compared(request: Request) -> list[Any]:
+    """All that a comparison looks at, and the rest of the prompt but for places in the body."""
+    pieces = [
+        (
+            unit.group,
+            unit.kind,
+            unit.pointer,
+            [(one.kind, one.text, one.pointer, one.characters) for one in unit.pieces],
+        )
+        for unit in request.units
+    ]
+    segments = [(one.kind, one.pointer, one.text) for one in request.prompt.segments]
+    return [units, request.characters, segments, request.prompt.markers, request.prompt.namespace]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@settings(max_examples=40, deadline=None)
+@given(conversation=conversations(), markers=st.sampled_from(["auto", None]), escapes=st.booleans())
+def test_a_request_is_read_as_with_all_its_places(wire, conversation, markers, escapes):
+    body = dialect(wire).build(model="m", messages=conversation[0], tools=conversation[1], markers=markers)
+    if escapes:
+        body = json.dumps(json.loads(body)).encode()
+    assert as_compared(request_of(body, wire)) == as_compared(Request(pieces_of(body, wire), body))
+
+
+LONG = "Q2Fi/" * 200
+
+
+@pytest.mark.parametrize(
+    ("wire", "message"),
+    [
+        ("anthropic-messages", {"role": "assistant", "content": [{"type": "thinking", "signature": LONG}]}),
+        ("anthropic-messages", {"role": "assistant", "content": [{"type": "redacted_thinking", "data": LONG}]}),
+        ("openai-responses", {"type": "reasoning", "id": "r", "encrypted_content": LONG}),
+        ("openai-chat", {"role": "user", "content": [{"type": "image_url", "image_url": {"url": f"data:{LONG}"}}]}),
+        ("openai-chat", {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": {"name": "f"}}]}),
+        ("openai-chat", {"role": "user", "content": {}}),
+        ("gemini-generate", {"role": "user", "parts": [{"text": ""}, {"inlineData": {"data": LONG}}]}),
+        ("bedrock-converse", {"role": "user", "content": [{"text": "q"}, {"cachePoint": {"type": "default"}}]}),
+    ],
+)
+@pytest.mark.parametrize(("written", "in_its_place"), [("", ""), ("/", "\\/"), ('"m"', "1e999")])
+def test_odd_messages_are_read_as_with_all_their_places(wire, message, written, in_its_place):
+    listed = {"gemini-generate": "contents", "openai-responses": "input"}.get(wire, "messages")
+    body = json.dumps({"model": "m", listed: [message]}).replace(written, in_its_place).encode()
+    assert as_compared(request_of(body, wire)) == as_compared(Request(pieces_of(body, wire), body))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b'{"messages": 1, "input": 1, "contents": 1}', b"\xff", b'"\\ud800"']
+)
+def test_who_cannot_read_a_request_says_why(wire, body):
+    with pytest.raises(ValueError) as slow:
+        pieces_of(body, wire)
+    with pytest.raises(ValueError) as fast:
+        request_of(body, wire)
+    assert str(fast.value) == str(slow.value)
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -92,22 +93,25 @@ def escape_pointer(key: str) -> str:
 
 def resolve(value: Any, pointer: str) -> Any:
     """The value a JSON pointer names in a decoded document. KeyError, IndexError or ValueError when there is none."""
-    if pointer == "":
-        return value
-    if not pointer.startswith("/"):
-        raise ValueError(f"a JSON pointer starts with '/': {pointer!r}")
-    escaped = "~" in pointer
-    for token in pointer[1:].split("/"):
-        key = token.replace("~1", "/").replace("~0", "~") if escaped else token
+    for key in _keys(pointer):
         value = value[int(key)] if isinstance(value, list) else value[key]
     return value
+
+
+@lru_cache(maxsize=1024)
+def _keys(pointer: str) -> tuple[str, ...]:
+    """The members and elements that a pointer goes through. Requests have the same ones over and over."""
+    if pointer == "":
+        return ()
+    if not pointer.startswith("/"):
+        raise ValueError(f"a JSON pointer starts with '/': {pointer!r}")
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
 
 
 def node_at(root: Node, pointer: str) -> Node:
     """The value a JSON pointer names in a text. KeyError, IndexError or ValueError when there is none."""
     node = root
-    for token in pointer[1:].split("/") if pointer else ():
-        key = token.replace("~1", "/").replace("~0", "~")
+    for key in _keys(pointer):
         node = node.items()[int(key)] if isinstance(node.value, list) else node.members()[key]
     return node
 

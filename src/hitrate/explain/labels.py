@@ -120,7 +120,8 @@ def _in_order(found: Iterable[tuple[str, str | None, int]]) -> tuple[Labelled, .
     for label, cause, tokens in found:
         if tokens:
             sums[label, cause] = sums.get((label, cause), 0) + tokens
-    return tuple(
-        Labelled(label, cause, tokens)
-        for (label, cause), tokens in sorted(sums.items(), key=lambda item: (_ORDER[item[0][0]], item[0][1] or ""))
-    )
+    return tuple([Labelled(label, cause, sums[label, cause]) for label, cause in sorted(sums, key=_place_in_order)])
+
+
+def _place_in_order(one: tuple[str, str | None]) -> tuple[int, str]:
+    return _ORDER[one[0]], one[1] or ""

@@ -142,8 +142,8 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=8).map(" ".join))
 def test_what_a_form_needs_leaves_no_moment_out(line):
-    found = moments(line)
+    found = moments.__wrapped__(line)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forms, "_that_may_fit", lambda line, forms: [form.pattern for form in forms])
         patch.setattr(forms, "_DIGIT", re.compile(""))
-        assert moments(line) == found
+        assert moments.__wrapped__(line) == found

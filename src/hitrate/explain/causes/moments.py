@@ -133,6 +133,7 @@ _LONGEST = 72
 _DIGIT = lazy_pattern(r"\d")
 
 
+@lru_cache(maxsize=512)  # the later side of a break is the earlier one of the next, which can lie at another place
 def moments(line: str) -> tuple[Moment, ...]:
     """All moments in `line`, in order; date, weekday and time of day that belong together are one."""
     taken: list[Moment] = []

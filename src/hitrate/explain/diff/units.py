@@ -147,7 +147,7 @@ class Request:
         return value
 
     def _units(self, segments: tuple[Segment, ...]) -> list[Unit]:
-        units = [self._unit(group, pointer, list(own)) for (group, pointer), own in groupby(segments, _home)]
+        units = [self._unit(*home, list(own)) for home, own in groupby(segments, _home)]
         # A message without text has its place in the conversation all the same; an empty system prompt is none.
         return [unit for unit in units if unit.rendered or unit.group == "messages"]
 
@@ -189,7 +189,12 @@ def _home(segment: Segment) -> tuple[Group, str]:
     """The group and the pointer of the unit that a segment belongs to."""
     if segment.kind in ("tools", "schema"):
         return segment.kind, segment.pointer  # type: ignore[return-value]
-    tokens = segment.pointer.split("/", 3)
+    return _home_of_text(segment.pointer)
+
+
+@lru_cache(maxsize=1024)
+def _home_of_text(pointer: str) -> tuple[Group, str]:
+    tokens = pointer.split("/", 3)
     top = tokens[1] if len(tokens) > 1 else ""
     group: Group = "system" if top in _SYSTEM_MEMBERS else "messages"
     if top in _RAW_PROMPTS or len(tokens) < 3 or not tokens[2].isdecimal():

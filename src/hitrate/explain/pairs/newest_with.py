@@ -12,12 +12,14 @@ from collections.abc import Iterator, Sequence
 class Owner:
     """The newest call with some messages."""
 
-    __slots__ = ("all", "call", "held")
+    __slots__ = ("all", "call", "ends_new", "held")
 
-    def __init__(self, call: int, messages: int) -> None:
+    def __init__(self, call: int, messages: int, ends_new: bool) -> None:
         self.call = call
         self.all = self.held = messages
         """Messages of its prompt, and those of them that no other call had since."""
+        self.ends_new = ends_new
+        """No call had the last of them before."""
 
 
 class NewestWith:
@@ -33,10 +35,11 @@ class NewestWith:
     def note(self, messages: Sequence[int], call: int) -> Owner:
         """The newest call has these messages."""
         distinct = dict.fromkeys(messages)
+        ends_new = bool(messages) and self.owner_of(messages[-1]) is None
         for before in map(self.owner_of, distinct):
             if before is not None:
                 before.held -= 1
-        owner = Owner(call, len(distinct))
+        owner = Owner(call, len(distinct), ends_new)
         self._owners.update(dict.fromkeys(distinct, owner))
         return owner
 
@@ -49,6 +52,7 @@ class NewestWith:
         self._owners.update(distinct)
         owner.call = call
         owner.all = owner.held = owner.all + len(distinct)
+        owner.ends_new = True
         return True
 
     def __iter__(self) -> Iterator[tuple[int, int]]:

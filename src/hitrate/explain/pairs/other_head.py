@@ -27,12 +27,15 @@ def goes_on_under_other_head(known: KnownCalls, heads: Heads, seen: Seen, prompt
     newest = digests[end - 1]
     if newest in known.common or not prompt.has_replies(head):
         return None
+    return tip if owner.ends_new or not _others_have(known, heads, seen, prompt, tip, newest) else None
+
+
+def _others_have(known: KnownCalls, heads: Heads, seen: Seen, prompt: Prompt, tip: Tip, newest: int) -> bool:
+    """Whether the newest message of `tip` is also in another call that a search would look at."""
     others = known.newest_of(seen)
     if (alike := heads.near(prompt)) is not None and alike in known.tips:
         others.append(known.tips[alike])
-    if any(call != tip.call and newest in known.tree.digests_of(call) for call in others):
-        return None
-    return tip
+    return any(call != tip.call and newest in known.tree.digests_of(call) for call in others)
 
 
 def kept_under_other_head(known: KnownCalls, prompt: Prompt, tip: Tip) -> tuple[int, Kept]:
