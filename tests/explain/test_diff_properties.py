@@ -88,14 +88,10 @@ def test_a_prompt_does_not_differ_from_itself(wire, conversation):
 
 def as_compared(request: Request) -> list[Any]:
     """All that a comparison looks at, and the rest of the prompt but for places in the body."""
-    pieces = [
-        (
-            unit.group,
-            unit.kind,
-            unit.pointer,
-            [(one.kind, one.text, one.pointer, one.characters) for one in unit.pieces],
-        )
+    units = [
+        (unit.group, unit.kind, unit.pointer, piece.kind, piece.text, piece.pointer, piece.characters)
         for unit in request.units
+        for piece in unit.pieces
     ]
     segments = [(one.kind, one.pointer, one.text) for one in request.prompt.segments]
     return [units, request.characters, segments, request.prompt.markers, request.prompt.namespace]
