@@ -279,25 +279,24 @@ def placed_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped, 
     number = offset = 0
     try:
         for text, start, stop in _texts_of_lines(stream):
+            before = offset - start  # bytes in front of the text
+            offset = before + stop
             if isinstance(text, Skipped):
                 number += 1
-                yield number, offset, replace(text, line=number), 0, 0
-                offset += stop
+                yield number, before, replace(text, line=number), 0, 0
                 continue
+            if not number and text.startswith(_BYTE_ORDER_MARK):
+                start = len(_BYTE_ORDER_MARK)
             while start < stop:
                 number += 1
                 end = text.find(b"\n", start, stop)
-                if end > start and text[start] > _LAST_WHITE_SPACE < text[end - 1] and number > 1:  # the usual one
-                    yield number, offset, text, start, end
-                    offset += end + 1 - start
+                if end > start and text[start] > _LAST_WHITE_SPACE < text[end - 1]:  # the usual one
+                    yield number, before + start, text, start, end
                     start = end + 1
                     continue
                 line = text[start : end + 1 or stop]
-                unmarked = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
-                if data := unmarked.strip():
-                    place = line.index(data[:1], len(line) - len(unmarked))
-                    yield number, offset + place, data, 0, len(data)
-                offset += len(line)
+                if data := line.strip():
+                    yield number, before + start + line.index(data[:1]), data, 0, len(data)
                 start += len(line)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         reason = f"the compressed file cannot be read on from here: {error}"
@@ -305,7 +304,7 @@ def placed_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes | Skipped, 
 
 
 def _texts_of_lines(stream: BinaryIO) -> Iterator[tuple[bytes | Skipped, int, int]]:
-    """Texts with start and end of one line or more in them; of a line that is too long its length."""
+    """Texts, each with start and end of one line or more in it; for a line that is too long, its bytes as end."""
     read = cast(io.BufferedIOBase, stream).read1
     begun: list[bytes] = []
     length = 0
