@@ -83,3 +83,17 @@ def test_a_log_of_bodies_has_conversations(tmp_path):
     file.write_text("".join(json.dumps(one) + "\n" for one in bodies), encoding="utf-8")
     report = explain_log(open_log(str(file), read_reply, None))
     assert (report.calls, report.sessions, report.by_session) == (2, 2, ())
+
+
+def test_a_count_of_nothing_is_blamed_on_nothing(tmp_path):
+    """A stream that was cut off before its usage came is often logged with zeros."""
+    history = [{"role": "system", "content": HANDBOOK}]
+    records = []
+    for number, (prompt, cached) in enumerate([(3000, 0), (3100, 2944), (3200, 3072), (0, 0), (3400, 3200)]):
+        history.append({"role": "user", "content": f"Which berth is free at {number}?"})
+        usage = {"prompt_tokens": prompt, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": cached}}
+        body = {"model": "gpt-4.1", "messages": list(history)}
+        records.append({"at": f"2026-03-11T09:00:{number:02d}Z", "body": body, "response": {"usage": usage}})
+        history.append({"role": "assistant", "content": f"Berth {number}."})
+    report = explained(tmp_path, records)
+    assert report.findings == () and report.waterfall.prompt_tokens == 12_700

@@ -61,6 +61,8 @@ def is_suspect(seen: Seen, pair: Pair, before: Seen | None, account: Account, fa
     """Whether a call may have lost something: cheap, and rather too often yes than no. The causes look closer."""
     if not seen.answered:
         return bool(seen.marks)
+    if seen.usage.prompt_tokens == 0:  # what was not counted, of a prompt that has text
+        return False
     if seen.usage.cached_tokens is None and facts.omits_zero:
         return True
     if facts.most_marks is not None and len(seen.marks) > facts.most_marks:
