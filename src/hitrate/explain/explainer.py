@@ -344,7 +344,7 @@ class Explainer:
 
     def _count_in(self, seen: Seen, pair: Pair, blame: Blame, paid: Sequence[Paid]) -> None:
         lost = [one for one in paid if one.cause == blame.cause.name and is_lost(one.label, one.cause)]
-        amounts = [one.above_cached_usd for one in lost if one.above_cached_usd is not None]
+        amounts = [usd for one in lost if (usd := one.above_cached_usd) is not None]
         self._findings.add(
             seen.index,
             blame.against,

@@ -176,14 +176,15 @@ def _nothing_in_common(parting: Parting) -> bool:
     spot, old, new = parting.spot, parting.old, parting.new
     if parting.index or len(old.units) < 2 or len(new.units) < 2 or new.units[0].is_raw_prompt:
         return False
+    in_tools = old.units[0].group == new.units[0].group == "tools"
+    if not in_tools:
+        is_other = parting.change_of_strings == "replaced" if spot.form == "string" else spot.form in ("group", "type")
+        if not is_other:
+            return False
     known = {unit.signature for unit in old.units}
     if any(unit.signature in known for unit in new.units):
         return False
-    if old.units[0].group == new.units[0].group == "tools":
-        return set(map(tool_name, old.of_group("tools"))).isdisjoint(map(tool_name, new.of_group("tools")))
-    if spot.form == "string":
-        return parting.change_of_strings == "replaced"
-    return spot.form in ("group", "type")
+    return not in_tools or set(map(tool_name, old.of_group("tools"))).isdisjoint(map(tool_name, new.of_group("tools")))
 
 
 def _sides(spot: Spot) -> tuple[str, str]:

@@ -9,13 +9,13 @@ _STEP = 16
 
 
 def common_prefix(was: Sequence[Any], now: Sequence[Any]) -> int:
-    """Number of leading items that both have."""
+    """Number of leading items that both have. Long texts that part early are not compared any further."""
     unequal = min(len(was), len(now))
-    if was[:unequal] == now[:unequal]:
-        return unequal
     equal, step = 0, _STEP
     while step < unequal and was[equal:step] == now[equal:step]:
         equal, step = step, 4 * step
+    if step >= unequal and was[equal:unequal] == now[equal:unequal]:
+        return unequal
     unequal = min(unequal, step)
     while unequal - equal > 1:
         middle = (equal + unequal) // 2

@@ -15,6 +15,7 @@ from hitrate.explain.visible import visible
 
 _LONGEST_QUOTE = 60
 _MOST_NAMED = 4
+_LONGEST_WORD = 20
 
 _ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool result", "image": "user"}
 _LISTS = lazy_pattern(r"/(tool_calls|content|parts|output|summary)/(\d+)")
@@ -198,19 +199,19 @@ def _unit_pointer(found: Found) -> str:
 def _cores(found: Found, *, forms: bool) -> tuple[str, str]:
     """The parts of two strings that differ, out to the ends of their words, quoted."""
     was, now, behind = found.spot.was, found.spot.now, found.same_end
-    start = offset = found.spot.offset or 0
-    while start and offset - start < 20 and not was[start - 1].isspace():
-        start -= 1
-    if offset - start == 20:
-        start = offset
+    offset = found.spot.offset or 0
+    start = offset - _word(was[max(0, offset - _LONGEST_WORD) : offset][::-1])
     quotes = []
     for text in (was, now):
         end = len(text) - behind
-        stop = end
-        while stop < len(text) and stop - end < 20 and not text[stop].isspace():
-            stop += 1
-        quotes.append(_quote(text[start : stop if stop - end < 20 else end], forms=forms))
+        quotes.append(_quote(text[start : end + _word(text[end : end + _LONGEST_WORD])], forms=forms))
     return quotes[0], quotes[1]
+
+
+def _word(text: str) -> int:
+    """Code points of the word that a text begins with; 0 for one that is too long."""
+    length = 0 if not text or text[0].isspace() else len(text.split(None, 1)[0])
+    return length if length < _LONGEST_WORD else 0
 
 
 def _quote(text: str, *, forms: bool = False) -> str:
