@@ -129,7 +129,7 @@ def test_nothing_healthy_is_taken_for_a_break(steps, names, texts):
 FAULTS = st.sampled_from(["clock", "tool added", "answer changed", "window", "result pruned"])
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=12, max_size=40), st.data())
 def test_a_break_in_one_of_several_conversations_is_seen_against_its_own_last_call(turns, data):
     pairing = Pairing()
