@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,16 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hitrate.core import usage_plans
 from hitrate.core.cost import Quote
 from hitrate.core.findings import ExplainReport
 from hitrate.core.model import Call
-from hitrate.core.money import Price
-from hitrate.core.prompt import Sketch
+from hitrate.core.money import LargePrompt, Price
+from hitrate.core.prompt import Part, Sketch
+from hitrate.explain.evidence import Seen
+from hitrate.explain.explainer import Explainer
 from hitrate.explain.pairs import pairing
 from hitrate.explain.waterfall import Waterfalls
 from hitrate.explaining import explain_log
@@ -108,6 +112,7 @@ def logs(draw: Any) -> bytes:
     ways = draw(st.lists(st.tuples(FRAME, WRAP, WRITER), min_size=1, max_size=3))
     histories: list[list[Any]] = [[{"role": "system", "content": LONG + draw(WORDS)}] for _ in ways]
     models = [draw(st.sampled_from(["m", "gpt-4.1"])) for _ in ways]
+    twice = draw(st.booleans())
     lines = []
     for number in range(draw(st.integers(2, 12))):
         place = draw(st.integers(0, len(ways) - 1))
@@ -126,6 +131,8 @@ def logs(draw: Any) -> bytes:
         prompt = draw(st.sampled_from([900, 900, 1000, 2000, 5000, 0]))
         cached = draw(st.sampled_from([0, 128, 896, 896, 900, 900, 6000]))
         usage = {"prompt_tokens": prompt, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": cached}}
+        if twice:
+            usage["prompt_cache_hit_tokens"] = draw(st.sampled_from([cached, cached, 0, 896, 6000]))
         record = wrap(1793534400 + number, frame(history, models[place], number), {"usage": usage})
         lines.append(draw(DAMAGE)(json.dumps(record, **writer).encode("utf-8", "surrogatepass")))
     return b"\n".join(lines)
@@ -137,11 +144,14 @@ def usual_logs(draw: Any) -> bytes:
     frame, wrap, writer = draw(FRAME), draw(WRAP), draw(WRITER)
     histories = [[{"role": "system", "content": LONG + draw(WORDS)}] for _ in range(draw(st.integers(1, 3)))]
     tokens = [800] * len(histories)
+    twice = draw(st.sampled_from([False, False, True]))
     lines = []
     for number in range(draw(st.integers(6, 20))):
         place = draw(st.integers(0, len(histories) - 1))
         history, served = histories[place], tokens[place]
-        oddity = draw(st.sampled_from(["", "", "", "", "system", "retry", "repeated text", "missed", "no counts"]))
+        oddity = draw(
+            st.sampled_from(["", "", "", "", "system", "retry", "repeated text", "missed", "no counts", "fault"])
+        )
         if oddity == "system":
             history[0] = {"role": "system", "content": f"{number} {LONG}"}
         if oddity != "retry":
@@ -150,29 +160,64 @@ def usual_logs(draw: Any) -> bytes:
             tokens[place] += draw(st.integers(1, 300))
         if oddity == "repeated text":
             history.append({"role": "user", "content": "Continue."})
-        cached = 0 if oddity == "missed" else served // 128 * 128
+        cached = 0 if oddity == "missed" else served // 128 * 128 + 9999 * (oddity == "fault")
         usage: dict[str, Any] = {"prompt_tokens": tokens[place], "prompt_tokens_details": {"cached_tokens": cached}}
+        if twice:
+            usage["prompt_cache_hit_tokens"] = cached if draw(st.booleans()) else served
         response = {"usage": {} if oddity == "no counts" else usage}
         record = wrap(1793534400 + number, frame(history, "gpt-4.1", number), response)
         lines.append(draw(DAMAGE)(json.dumps(record, **writer).encode()))
     return b"\n".join(lines)
 
 
-PRICE = Price(input_usd_per_mtok=2.0, cached_usd_per_mtok=0.5, output_usd_per_mtok=8.0)
+PLAIN_PRICE = Price(input_usd_per_mtok=2.0, cached_usd_per_mtok=0.5, output_usd_per_mtok=8.0)
+BY_SIZE = LargePrompt(above_tokens=1000, input_usd_per_mtok=4.0, cached_usd_per_mtok=1.0)
+PRICES = (
+    PLAIN_PRICE,
+    replace(PLAIN_PRICE, above=(BY_SIZE,)),
+    replace(PLAIN_PRICE, cached_usd_per_mtok=None),
+    None,
+    replace(PLAIN_PRICE, input_usd_per_mtok=3.0),
+)
 
 
-def one_without_tokens() -> bytes:
-    """A conversation that grows, of which one call has a count of 0."""
+def quote(call: Call) -> Quote | None:
+    """A price that changes every few lines."""
+    price = PRICES[(call.line or 0) // 3 % len(PRICES)]
+    return None if price is None else Quote(price=price, provider=None, tier=None)
+
+
+def growing(*counts: tuple[int, dict[str, Any]], model: str = "gpt-4.1") -> bytes:
+    """A conversation that grows, with prompt tokens and what else its usages say."""
     history: list[dict[str, Any]] = [{"role": "system", "content": "You answer for a shop. " * 200}]
     lines = []
-    for number, prompt in enumerate([1000, 1200, 1300, 1500, 1600, 1700, 0, 1900]):
+    for number, (prompt, more) in enumerate(counts):
         history += [{"role": "user", "content": f"question {number}"}]
-        cached = {"cached_tokens": max(0, prompt - 200) // 128 * 128}
-        usage = {"prompt_tokens": prompt, "completion_tokens": 5, "prompt_tokens_details": cached}
-        body = {"model": "m", "messages": history}
+        body = {"model": model, "messages": history}
+        usage = {"prompt_tokens": prompt, "completion_tokens": 5, **more}
         lines.append(json.dumps({"at": 1793534400 + number, "body": body, "response": {"usage": usage}}).encode())
         history += [{"role": "assistant", "content": f"answer {number}"}]
     return b"\n".join(lines)
+
+
+def cached(tokens: int) -> dict[str, Any]:
+    return {"prompt_tokens_details": {"cached_tokens": tokens}}
+
+
+def served(number: int) -> int:
+    """What call `number` can be served of the prompt before it, where each has 100 tokens more than the last."""
+    return (900 + 100 * number) // 128 * 128
+
+
+GROWING = growing(*[(1000 + 100 * number, cached(served(number))) for number in range(9)])
+ONE_WITHOUT_TOKENS = growing(
+    *[(prompt, cached(max(0, prompt - 200) // 128 * 128)) for prompt in (1000, 1200, 1300, 1500, 1600, 1700, 0, 1900)],
+    model="m",
+)
+TOLD_TWICE_AND_FAULTY = growing(
+    *[(1000 + 100 * number, {**cached(9000), "prompt_cache_hit_tokens": 9000}) for number in range(3)],
+    *[(1000 + 100 * number, {**cached(served(number)), "prompt_cache_hit_tokens": 0}) for number in range(3, 9)],
+)
 
 
 def looked_at(file: Path) -> tuple[list[Call], list[Sketch | str], ExplainReport]:
@@ -184,12 +229,14 @@ def looked_at(file: Path) -> tuple[list[Call], list[Sketch | str], ExplainReport
         except ValueError as error:
             sketches.append(str(error))
     log = open_log(str(file), read_reply, "request-pairs")
-    return calls, sketches, explain_log(log, lambda call: Quote(price=PRICE, provider=None, tier=None))
+    return calls, sketches, explain_log(log, quote)
 
 
 @hypothesis_settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(logs() | usual_logs())
-@example(one_without_tokens())
+@example(ONE_WITHOUT_TOKENS)
+@example(TOLD_TWICE_AND_FAULTY)
+@example(GROWING)
 def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
     file = tmp_path / "log.jsonl"
     file.write_bytes(data)
@@ -215,3 +262,19 @@ def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
         except Exception as error:
             slow = repr(error)  # type: ignore[assignment]
     assert fast == slow
+
+
+def test_a_growing_conversation_is_gone_on_with_and_not_searched_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    taken = []
+    go_on = Explainer.go_on
+
+    def noted(self: Explainer, call: Call, before: int, further: Sequence[Part]) -> Seen | None:
+        seen = go_on(self, call, before, further)
+        taken.append((before, len(further), seen and seen.index))
+        return seen
+
+    monkeypatch.setattr(Explainer, "go_on", noted)
+    file = tmp_path / "log.jsonl"
+    file.write_bytes(GROWING)
+    explain_log(open_log(str(file), read_reply, "request-pairs"), quote)
+    assert taken == [(number - 1, 2, number) for number in range(3, 9)]

@@ -150,17 +150,13 @@ class Reporting:
 
     def _contradiction(self, usage: Usage, raw_usage: Mapping[str, Any] | None) -> str | None:
         """The two figures that contradict each other, in words."""
+        places = _places(raw_usage)
+        self._told_twice = self._told_twice or len(places) > 1
         cached, written = usage.cached_tokens or 0, usage.written_tokens or 0
         if not 0 <= cached <= cached + written <= (usage.prompt_tokens or 0) and usage.accounting_fault:
             beside = f" and {written:,} written" if written else ""
             return f"{cached:,} cached{beside} of {usage.prompt_tokens or 0:,} prompt tokens"
-        if raw_usage is None:
-            return None
-        inner = raw_usage.get("usage")
-        if len(_HOLD_CACHED.intersection(inner if isinstance(inner, dict) else raw_usage)) < 2:
-            return None
-        self._told_twice = True
-        told = _told(inner if isinstance(inner, dict) else raw_usage)
+        told = _told(places) if len(places) > 1 else []
         for place, count in told[1:]:
             if count != told[0][1]:
                 return f"{told[0][0]} says {told[0][1]:,}, {place} says {count:,}"
@@ -238,7 +234,16 @@ _SWITCHES = (
 )
 
 
+def _places(raw_usage: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Members of a usage object that may tell the cached tokens."""
+    usage = {} if raw_usage is None else raw_usage.get("usage")
+    if not isinstance(usage, dict):
+        usage = raw_usage or {}
+    return {name: usage[name] for name in _HOLD_CACHED.intersection(usage)}
+
+
 def _told(usage: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """What each place says, in the order of `_CACHED_PLACES`."""
     found = []
     for place in _CACHED_PLACES:
         value = usage.get(place[0])
