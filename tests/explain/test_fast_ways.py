@@ -171,7 +171,7 @@ def usual_logs(draw: Any) -> bytes:
 
 
 PLAIN_PRICE = Price(input_usd_per_mtok=2.0, cached_usd_per_mtok=0.5, output_usd_per_mtok=8.0)
-BY_SIZE = LargePrompt(above_tokens=1000, input_usd_per_mtok=4.0, cached_usd_per_mtok=1.0)
+BY_SIZE = LargePrompt(above_tokens=1350, input_usd_per_mtok=4.0, cached_usd_per_mtok=1.0)
 PRICES = (
     PLAIN_PRICE,
     replace(PLAIN_PRICE, above=(BY_SIZE,)),
