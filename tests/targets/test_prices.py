@@ -65,6 +65,15 @@ def test_the_nearest_source_wins(tmp_path):
             "no price of twelve-hour cache writes",
         ),
         (
+            call(
+                raw_usage={
+                    "prompt_tokens_details": {"cached_tokens": 3},
+                    "input_tokens_details": {"cache_write_tokens_details": {"ttl_12h_tokens": 5}},
+                }
+            ),
+            "no price of twelve-hour cache writes",
+        ),
+        (
             call(target="anthropic", model="claude-opus-4-5", raw_usage={"service_tier": "priority"}),
             "no price for service tier 'priority'",
         ),
