@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gc
+import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -47,3 +49,32 @@ def test_the_collector_waits_a_hundred_times_as_long(usual, meanwhile):
         assert gc.get_threshold()[0] == usual
     finally:
         gc.set_threshold(*before)
+
+
+@pytest.mark.parametrize("left", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_the_last_to_leave_puts_the_threshold_back_whatever_the_order(thresholds, left):
+    meanwhile = (70_000 if thresholds[0] else 0, *thresholds[1:])
+    entered = [ExitStack() for _ in left]
+    for one in entered:
+        one.enter_context(collecting_seldom())
+    found = []
+    for number in left:
+        found.append(gc.get_threshold())
+        entered[number].close()
+    assert (found, gc.get_threshold()) == ([meanwhile] * 3, thresholds)
+
+
+def test_threads_that_overlap_leave_the_threshold_as_it_was(thresholds):
+    together = threading.Barrier(4, timeout=10)
+
+    def work():
+        for _ in range(50):
+            with collecting_seldom():
+                together.wait()  # all have entered, and leave as it comes
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert gc.get_threshold() == thresholds
