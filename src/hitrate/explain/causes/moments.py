@@ -133,7 +133,6 @@ _LONGEST = 72
 _DIGIT = lazy_pattern(r"\d")
 
 
-@lru_cache(maxsize=512)  # the later side of a break is the earlier one of the next, which can lie at another place
 def moments(line: str) -> tuple[Moment, ...]:
     """All moments in `line`, in order; date, weekday and time of day that belong together are one."""
     taken: list[Moment] = []
@@ -149,15 +148,27 @@ def moments(line: str) -> tuple[Moment, ...]:
     return tuple(joined)
 
 
-@lru_cache(maxsize=512)
 def moment_at(line: str, position: int) -> Moment | None:
     """The moment that covers `position`, or ends right there."""
     start = max(0, position - _LONGEST)
-    around = line[start : position + _LONGEST]
-    found = [moment for moment in moments(around) if moment.start <= position - start <= moment.end]
-    inside = [moment for moment in found if position - start < moment.end]
-    best = next(iter(inside or found), None)
-    return None if best is None else replace(best, start=best.start + start, end=best.end + start)
+    place = position - start
+    ending = None
+    for moment in _moments_around(line[start : position + _LONGEST]):
+        if moment.start <= place < moment.end:
+            return _moved(moment, start)
+        if ending is None and moment.end == place:
+            ending = moment
+    return None if ending is None else _moved(ending, start)
+
+
+@lru_cache(maxsize=512)  # the later side of a break is the earlier one of the next, which can lie at another place
+def _moments_around(window: str) -> tuple[Moment, ...]:
+    """`moments`, which itself remembers no line: a line can be of any length, and one that nobody may keep."""
+    return moments(window)
+
+
+def _moved(moment: Moment, by: int) -> Moment:
+    return replace(moment, start=moment.start + by, end=moment.end + by) if by else moment
 
 
 def days_between(was: Moment, now: Moment) -> int | None:
