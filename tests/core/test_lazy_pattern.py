@@ -43,6 +43,10 @@ def test_it_tells_what_the_compiled_one_tells():
     assert [found.span() for found in late.finditer("Ab cd")] == [(0, 2), (3, 5)]
 
 
+def test_the_class_can_be_asked_for_its_members():
+    assert LazyPattern.search is vars(LazyPattern)["search"]
+
+
 def test_nothing_is_compiled_before_its_first_use():
     late = lazy_pattern("(")
     assert late.pattern == "("

@@ -12,7 +12,10 @@ from typing import Any, AnyStr, cast
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """`re.compile`, later; an expression that is none raises `re.error` then."""
+    """`re.compile`, later; an expression that is none raises `re.error` then.
+
+    For its own members only: the functions of `re`, as in `re.sub(pattern, ...)`, take no pattern but a compiled one.
+    """
     return cast("re.Pattern[AnyStr]", LazyPattern(pattern, flags))
 
 
@@ -22,7 +25,9 @@ class _Member:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, pattern: LazyPattern, owner: type) -> Any:
+    def __get__(self, pattern: LazyPattern | None, owner: type) -> Any:
+        if pattern is None:  # asked of the class
+            return self
         member = pattern.__dict__[self._name] = getattr(pattern.compiled, self._name)
         return member
 
