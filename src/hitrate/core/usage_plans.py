@@ -58,7 +58,7 @@ class Plan(NamedTuple):
     sums: tuple[tuple[int, ...], ...]
     """Places of counts that are added up, for each figure that is a sum."""
     figures: Callable[[Sequence[int | None]], tuple[int | None, ...]]
-    """What takes all figures of `Usage`, in order, out of the counts, the sums and a None behind them."""
+    """What takes the `_FIGURES`, in order, out of the counts, the sums and a None behind them."""
     cached_source: str
     sources: dict[str, str]
 
@@ -81,7 +81,16 @@ class Plan(NamedTuple):
         )
 
 
-_FIGURES = Usage.__struct_fields__[:7]
+_FIGURES = (
+    "prompt_tokens",
+    "cached_tokens",
+    "written_tokens",
+    "written_5m_tokens",
+    "written_1h_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+)
+"""In the order in which `Plan.usage` unpacks them."""
 
 
 def shape_of(response: Mapping[str, Any], named: str | None) -> Shape | None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hitrate.core import usage_plans
+from hitrate.core.model import Usage
 from hitrate.core.usage_plans import MOST_TOKENS, UsagePlans
 from hitrate.targets.dialects import by_shape, openai_usage
 from hitrate.targets.dialects.by_shape import read_reply
@@ -60,6 +64,14 @@ def test_both_ways_read_the_same(replies):
     by_shape._plans = UsagePlans()
     for reply, named in [*replies, *replies]:
         assert read_reply(reply, named) == by_shape._read_reply(reply, named)
+
+
+def test_the_figures_of_a_plan_are_those_of_a_usage_in_its_order():
+    assert list(usage_plans._FIGURES) == [name for name, kind in Usage.__annotations__.items() if kind == "int | None"]
+    plan = usage_plans.Plan("openai-chat", (), itemgetter(*range(7)), "absent", {})
+    usage = plan.usage([70, 60, 50, 40, 30, 20, 0])
+    assert usage is not None
+    assert [getattr(usage, name) for name in usage_plans._FIGURES] == [70, 60, 50, 40, 30, 20, 0]
 
 
 @given(st.lists(REPLY, min_size=1, max_size=6))
