@@ -93,8 +93,9 @@ class Grown(Generic[V]):
         self._found = None
         for array in self._by_beginning.get(data[:_START], ()):
             stop = array.stop
+            last = max(0, stop - _LAST)
             if (
-                data[stop - _LAST : stop] == array.data[stop - _LAST : stop]
+                data[last:stop] == array.data[last:stop]
                 and data.startswith(memoryview(array.data)[:stop])
                 and data[array.close :] == array.tail
                 and (new := _further(data, stop, len(data) + array.close)) is not None
