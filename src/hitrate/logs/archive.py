@@ -32,8 +32,8 @@ _LONGEST_CHAIN = 64
 
 class BodyArchive:
     """Bodies by index, in the order they were appended. Of what is kept of them, more than `in_memory` bytes lie in a
-    temporary file without a name, which is gone with the archive or the process. The newest bodies are kept at hand as
-    they are, up to `at_hand` bytes, and two at least where that is not 0.
+    temporary file without a name, which is gone with the archive or the process. Where `at_hand` is not 0, the
+    newest bodies are kept at hand as they are: two at least, and at most two more than have `at_hand` bytes together.
 
     Memory grows by some thirty bytes a body. HitrateError where the temporary file cannot be written or read, as on a
     full disk. A context manager; also closes itself when it is dropped.
