@@ -1,19 +1,21 @@
-"""The list read without the package finds the models and prices that the package itself finds in it."""
+"""The models and prices that are found without the package are those that it finds itself, or it is asked.
+
+So the tests hold with every release: of one that is not known (`_RULES`) the list is not read.
+"""
 
 from __future__ import annotations
 
 import datetime
 import subprocess
 import sys
-from itertools import chain, cycle
-from pathlib import Path
+from itertools import chain, count, cycle
 
 import pytest
 from genai_prices import __version__, data
-from genai_prices.data_snapshot import get_snapshot
 
 from hitrate.targets import price_library, price_list
 from hitrate.targets.price_library import UnknownModel, library_price
+from hitrate.targets.price_list.types import ClauseEquals, ModelInfo, ModelPrice, Provider
 from hitrate.targets.prices import PROVIDERS
 
 MOMENTS = [
@@ -22,27 +24,33 @@ MOMENTS = [
 ]
 
 ODD = [
-    *("", " ", "-", "/", "gpt", "claude", "claude-", "model", "no-such-model-9", "GPT-4O", "gpt-4o ", "x" * 5_000),
-    *("ſ", "İ", "gpt-4\n", "gpt-5.2-20251211", "gpt-5.2-20251311", "gpt-5.2-20251211:free", "claude-opus-4-5-20251101"),
-    *(
-        "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-        "accounts/fireworks/models/gpt-oss-120b",
-        "models/gemini-2.5-pro",
-    ),
-]
+    "", " ", "-", "/", "gpt", "claude", "claude-", "model", "no-such-model-9", "GPT-4O", "gpt-4o ", "x" * 5_000, "ſ",
+    "İ", "gpt-4\n", "gpt-5.2-20251211", "gpt-5.2-20251311", "gpt-5.2-20251211:free", "claude-opus-4-5-20251101",
+    "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "accounts/fireworks/models/gpt-oss-120b", "models/gemini-2.5-pro",
+]  # fmt: skip
 
 WRITTEN = ["{}-20260131", "x{}", "{}x", "{}-2026-01-31"]
 
 
-@pytest.fixture(scope="module")
-def listed():
-    return price_list.PriceList(__version__, price_list._read(Path(data.__file__).parent))
+PACKAGE_IS_ASKED = price_list.price_list() is None
 
 
-def test_the_package_finds_models_by_the_rules_that_are_known():
-    found = price_list.price_list()
-    assert found is not None, "its files are others: where the tests below pass, put their CRC-32 into `_RULES`"
-    assert found.version == __version__
+@pytest.fixture
+def without_the_package(monkeypatch):
+    """A function that has it from then on as if the package was not loaded, nor could be where its list is read."""
+
+    def begin():
+        monkeypatch.delitem(sys.modules, "genai_prices")
+        if not PACKAGE_IS_ASKED:
+            monkeypatch.setattr(price_library, "_find_in_package", None)
+
+    return begin
+
+
+def test_the_list_of_a_known_release_is_read():
+    assert PACKAGE_IS_ASKED or price_list.price_list().version == __version__
+    known = {release for files in price_list._RULES.values() for release in files.values()}
+    assert not PACKAGE_IS_ASKED or __version__ not in known
 
 
 def literals(clause) -> list[str]:
@@ -57,19 +65,20 @@ def names_of(models) -> list[str]:
     return [*texts, *(written.format(text) for text, written in zip(texts, cycle(WRITTEN), strict=False))]
 
 
-def id_in_package(provider: str, model: str) -> str | None:
+def meant(provider: str, model: str) -> str | None:
     try:
-        return get_snapshot().find_provider_model(model, None, provider, None)[1].id
-    except LookupError:
+        return price_library._find(provider, model)[1].id
+    except UnknownModel:
         return None
 
 
 @pytest.mark.parametrize("provider", data.providers, ids=lambda provider: provider.id)
-def test_every_name_means_the_model_that_it_means_to_the_package(listed, provider):
+def test_every_name_means_the_model_that_it_means_to_the_package(provider, without_the_package):
     others = [found for found in data.providers if found.id in (provider.fallback_model_providers or ())]
-    for name in [*ODD, *names_of([info for seller in (provider, *others) for info in seller.models])]:
-        info = listed.find(provider.id, name)
-        assert (name, None if info is None else info.id) == (name, id_in_package(provider.id, name))
+    names = [*ODD, *names_of([info for seller in (provider, *others) for info in seller.models])]
+    by_package = {name: meant(provider.id, name) for name in names}
+    without_the_package()
+    assert {name: meant(provider.id, name) for name in names} == by_package
 
 
 def answer(provider: str, model: str, at: datetime.datetime, tier: str | None):
@@ -80,7 +89,7 @@ def answer(provider: str, model: str, at: datetime.datetime, tier: str | None):
 
 
 @pytest.mark.parametrize("provider", data.providers, ids=lambda provider: provider.id)
-def test_every_model_has_the_price_that_it_has_in_the_package(listed, provider, monkeypatch):
+def test_every_model_has_the_price_that_it_has_in_the_package(provider, without_the_package):
     asked = [
         (provider.id, info.id, at, tier)
         for info in provider.models
@@ -90,18 +99,40 @@ def test_every_model_has_the_price_that_it_has_in_the_package(listed, provider, 
         )
     ]
     by_package = [answer(*question) for question in asked]
-    monkeypatch.delitem(sys.modules, "genai_prices")
-    monkeypatch.setattr(price_library, "price_list", lambda: listed)
-    monkeypatch.setattr(price_library, "_find_in_package", None)
+    without_the_package()
     assert [answer(*question) for question in asked] == by_package
 
 
-def test_every_target_s_seller_is_listed(listed):
-    assert [name for name in PROVIDERS.values() if name not in listed] == []
+def test_what_is_not_read_the_package_is_asked(monkeypatch):
+    by_package = answer("openai", "gpt-4o", MOMENTS[-1], None)
+    monkeypatch.delitem(sys.modules, "genai_prices")
+    monkeypatch.setattr(price_library, "price_list", lambda: None)
+    assert answer("openai", "gpt-4o", MOMENTS[-1], None) == by_package
+    assert "genai_prices" in sys.modules
+
+
+def test_other_models_may_be_asked_for_meanwhile(monkeypatch):
+    """As another thread may."""
+
+    class AskedFor(str):
+        def __hash__(self):
+            listed.find("p", next(others))
+            return super().__hash__()
+
+    monkeypatch.setattr(price_list, "_MOST_KEPT", 1)
+    others = map(str, count())
+    model = ModelInfo(id="a", match=ClauseEquals("a"), prices=ModelPrice())
+    listed = price_list.PriceList("1", [Provider(id="p", name="", api_pattern="", models=[model])])
+    assert [listed.find("p", AskedFor("a")).id for _ in range(2)] == ["a", "a"]
+
+
+def test_every_target_s_seller_is_listed():
+    assert set(PROVIDERS.values()) - {provider.id for provider in data.providers} == set()
 
 
 @pytest.mark.parametrize(
-    "changed", [{"_RULES": {"types.py": 1}}, {"_RULES": {"no_such_file.py": 1}}, {"_PACKAGE": "no_such_package"}]
+    "changed",
+    [{"_RULES": {"types.py": {1: ""}}}, {"_RULES": {"no_such_file.py": {1: ""}}}, {"_PACKAGE": "no_such_package"}],
 )
 def test_another_package_is_left_to_itself(changed, monkeypatch):
     for name, value in changed.items():
@@ -118,7 +149,7 @@ def test_a_price_is_found_without_the_package():
     code = (
         "import datetime, sys; from hitrate.targets.price_library import library_price; "
         "found = library_price('openai', 'gpt-4o', datetime.datetime.now(datetime.UTC), None); "
-        "print(found.input_usd_per_mtok, 'genai_prices' in sys.modules, 'pydantic' in sys.modules)"
+        "print(found.source, sys.modules.keys() & {'genai_prices', 'pydantic'} != set())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "2.5 False False\n"
+    assert done.stdout == f"genai-prices {__version__}: openai/gpt-4o {PACKAGE_IS_ASKED}\n"

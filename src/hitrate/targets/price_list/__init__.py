@@ -1,8 +1,9 @@
 """The list of prices that the package genai-prices carries, read without importing the package.
 
 That import takes a quarter of a second, for pydantic's models and a client for updates. The list is a module of its
-own, of nothing but calls of the package's classes; here it is run beside small classes of the same names (`types`): as
-long as the package finds a model by the rules that these were written after.
+own, of nothing but calls of the package's classes; here it is run beside small classes of the same names (`types`).
+They say which model a name means, and when a price holds, as the package does in the releases that are known here. Of
+another release the list is not read: the package itself is asked then.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import datetime
 import importlib.util
 import re
 import zlib
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 
@@ -19,8 +20,12 @@ from hitrate.targets.price_list.types import ModelInfo, Provider
 
 _PACKAGE = "genai_prices"
 
-_RULES = {"types.py": 0x5DF96D52, "data_snapshot.py": 0x38547CFB}
-"""CRC-32 of the package's files that say which model a name means and which of its prices holds, as of 0.2.3."""
+_RULES = {
+    "types.py": {0x5DF96D52: "0.2.3"},
+    "data_snapshot.py": {0x38547CFB: "0.2.3"},
+}
+"""The package's files that say which model a name means and which of its prices holds: the CRC-32 of each that `types`
+does the same as, with the release that it came with."""
 
 _MOST_KEPT = 256
 """Models, looked up."""
@@ -34,23 +39,18 @@ class PriceList:
     def __init__(self, version: str, providers: list[Provider]) -> None:
         self.version = version
         self._providers = {provider.id: provider for provider in reversed(providers)}
-        self._found: dict[tuple[str, str], ModelInfo | None] = {}
+        self.find = lru_cache(maxsize=_MOST_KEPT)(self._find)
+        """The model that a name means at a provider of the list, or else at those whose models it sells, too."""
 
     def __contains__(self, provider: str) -> bool:
         return provider in self._providers
 
-    def find(self, provider: str, model: str) -> ModelInfo | None:
-        """The model that a name means at a provider of the list, or else at those whose models it sells, too."""
-        key = (provider, model)
-        if key not in self._found:
-            if len(self._found) >= _MOST_KEPT:
-                self._found.clear()
-            own = self._providers[provider]
-            sold = (self._providers.get(name) for name in own.fallback_model_providers or ())
-            models = [info for listed in (own, *filter(None, sold)) for info in listed.models]
-            name = model.lower()
-            self._found[key] = _first(models, name) or _first(models, _dashed(name))
-        return self._found[key]
+    def _find(self, provider: str, model: str) -> ModelInfo | None:
+        own = self._providers[provider]
+        sold = (self._providers.get(name) for name in own.fallback_model_providers or ())
+        models = [info for listed in (own, *filter(None, sold)) for info in listed.models]
+        name = model.lower()
+        return _first(models, name) or _first(models, _dashed(name))
 
 
 def _first(models: list[ModelInfo], name: str) -> ModelInfo | None:
@@ -71,13 +71,13 @@ def _dashed(model: str) -> str:
 
 @cache
 def price_list() -> PriceList | None:
-    """None where the package is not one whose list can be read so."""
+    """None where the package is not there, or not one whose list can be read so."""
     try:
         package = importlib.util.find_spec(_PACKAGE)
         if package is None or package.origin is None:
             return None
         folder = Path(package.origin).parent
-        if any(zlib.crc32((folder / name).read_bytes()) != known for name, known in _RULES.items()):
+        if any(zlib.crc32((folder / name).read_bytes()) not in known for name, known in _RULES.items()):
             return None
         version = _version(folder)
         return None if version is None else PriceList(version, _read(folder))
