@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hitrate.explain.diff import Comparison, compare
+from hitrate.explain.diff import Request, described, parted
+from hitrate.explain.evidence import Divergence
 from hitrate.targets.dialects import dialect
 
 WIRES = (
@@ -18,11 +19,16 @@ WIRES = (
 )
 
 
-def compared(wire: str, was: Any, now: Any) -> Comparison:
-    """Bodies as values or, where the bytes matter, as JSON text."""
-    bodies = [(body if isinstance(body, str) else json.dumps(body)).encode() for body in (was, now)]
-    prompts = [dialect(wire).canonical(body) for body in bodies]
-    return compare(*prompts, *bodies)
+def request(wire: str, body: Any) -> Request:
+    """A body as a value or, where the bytes matter, as JSON text."""
+    data = (body if isinstance(body, str) else json.dumps(body)).encode()
+    return Request(dialect(wire).canonical(data), data)
+
+
+def compared(wire: str, was: Any, now: Any) -> Divergence | None:
+    """Where two bodies part; None where the prompt of one is the start of the other's."""
+    found = parted(request(wire, was), request(wire, now))
+    return None if found is None else described(found)
 
 
 def chat(*messages: Any, tools: Any = None, **members: Any) -> dict[str, Any]:

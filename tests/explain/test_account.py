@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from hitrate.core.cost import Quote
 from hitrate.core.findings import ExplainReport
 from hitrate.core.money import Price
 from hitrate.explain import account
+from hitrate.explain.diff.texts import common_prefix
 from hitrate.explaining import explain_log
 from hitrate.logs.sniff import open_log
 from hitrate.targets.dialects.by_shape import read_reply
@@ -57,7 +57,7 @@ def logs(draw: Any) -> list[dict[str, Any]]:
             agents.append((model, history))
         agents[place] = model, history
         text = "".join(message["content"] for message in history)
-        shared = max([len(commonprefix([text, earlier])) for key, earlier in sent if key == model], default=0) // 4
+        shared = max([common_prefix(text, earlier) for key, earlier in sent if key == model], default=0) // 4
         served = max(0, min(shared, len(text) // 4) - draw(MISSING))
         served -= served % draw(st.sampled_from([1, 64, 128]))
         sent.append((model, text))

@@ -27,10 +27,9 @@ def schema(*names: str) -> dict[str, Any]:
 
 
 def found(wire: str, was: dict[str, Any], now: dict[str, Any]) -> tuple[str, int | None, int] | None:
-    requests = [request_of(json.dumps(body).encode(), wire) for body in (was, now)]
-    parting = parted(*requests)
+    parting = parted(*[request_of(json.dumps(body).encode(), wire) for body in (was, now)])
     assert parting is not None
-    further = further_change(Compared(*requests, parting), wire, request_of)
+    further = further_change(Compared(parting), wire, request_of)
     return None if further is None else (further.divergence.pointer, further.divergence.offset, further.kept_characters)
 
 

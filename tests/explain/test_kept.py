@@ -94,3 +94,24 @@ def test_texts_at_the_same_place_need_not_be_looked_for(was: list[Segment], now:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept, "_without_same_places", lambda was, now: (0, was, now))
         assert kept_behind(*prompts) == found
+
+
+def test_each_text_is_compared_a_few_times_however_many_there_are():
+    compared = 0
+
+    class Counted(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return super().__eq__(other)
+
+        __hash__ = str.__hash__
+
+    def sent(first: str) -> CanonicalPrompt:
+        rest = [f"{first if number % 2 else 'in both'} {number}" for number in range(400)]
+        return CanonicalPrompt(tuple([Segment("user", "/p", 0, 1, Counted(text)) for text in (first, *rest)]))
+
+    assert kept_behind(sent("was"), sent("now")) == sum(len(f"in both {number}") for number in range(0, 400, 2))
+    assert compared < 10 * 400

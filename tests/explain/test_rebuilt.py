@@ -143,10 +143,9 @@ def test_the_form_in_which_something_was_written_down_is_not_that_of_the_request
 )
 def test_white_space_of_a_rendered_prompt_is_its_text(wire: str, body: dict[str, Any], shown: bool):
     was = json.dumps(body).encode()
-    old, new = request_of(was, wire), request_of(was.replace(b"  ", b" "), wire)
-    parting = parted(old, new)
+    parting = parted(request_of(was, wire), request_of(was.replace(b"  ", b" "), wire))
     assert parting is not None
-    compared = Compared(old, new, parting)
+    compared = Compared(parting)
     seen = Seen(index=0, rebuilt=True)
     assert compared.divergence.change == "white space"
     assert is_shown(compared, seen, seen) is shown

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.explain.account import Account, tokens_of
-from hitrate.explain.diff import Parting, Request, described
+from hitrate.explain.diff import Parting, described
 from hitrate.explain.evidence import Divergence, Seen
 from hitrate.explain.kept import share_in_common, tools_in_common
 from hitrate.explain.rendered import behind, kept_behind, lies_in_rendered
@@ -27,12 +27,9 @@ _SAME_VALUES = ("json order", "json text", "list order", "white space")
 
 
 class Compared:
-    """`old` and `new` part at `parting`."""
-
-    def __init__(self, old: Request, new: Request, parting: Parting) -> None:
-        self.old = old
-        self.new = new
+    def __init__(self, parting: Parting) -> None:
         self.parting = parting
+        self.old, self.new = parting.old, parting.new
 
     @cached_property
     def divergence(self) -> Divergence:

@@ -300,9 +300,8 @@ class Explainer:
     def _compared(self, before: Seen, seen: Seen, bodies: tuple[bytes, bytes]) -> Compared | None:
         """None where one prompt is the start of the other."""
         request = self._sources.request
-        old, new = request(bodies[0], before.dialect), request(bodies[1], seen.dialect)
-        parting = parted(old, new)
-        return None if parting is None else Compared(old, new, parting)
+        parting = parted(request(bodies[0], before.dialect), request(bodies[1], seen.dialect))
+        return None if parting is None else Compared(parting)
 
     def _evidence(
         self,

@@ -68,7 +68,7 @@ def _without_same_places(was: list[_Text], now: list[_Text]) -> tuple[int, list[
     both = min(len(was), len(now))
     left_was += was[both:]
     left_now += now[both:]
-    if any(one in same for one in (*left_was, *left_now)):
+    if not set(same).isdisjoint((*left_was, *left_now)):
         return 0, was, now
     return sum(len(text) for _, text in same), left_was, left_now
 

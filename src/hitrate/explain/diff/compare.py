@@ -1,10 +1,8 @@
-"""Two requests side by side: how far they agree, and where and how they part."""
+"""Two requests side by side: where they part."""
 
 from __future__ import annotations
 
-from typing import Literal
-
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from hitrate.core.prompt import CanonicalPrompt
 from hitrate.explain.diff.describe import Parting, described
@@ -13,91 +11,33 @@ from hitrate.explain.diff.units import GROUPS, Request, Unit
 from hitrate.explain.evidence import Divergence
 
 
-class Comparison(Struct, frozen=True, kw_only=True, gc=False):
-    """`divergence` is None where one prompt is the start of the other; `relation` says which.
-
-    Characters are code points of prompt text: of tools, schemas, system prompt and messages the strings and numbers,
-    without roles, names of members, punctuation of JSON, markers, types and images.
-    """
-
-    divergence: Divergence | None
-    relation: Literal["equal", "grown", "cut", "diverged"]
-    """equal: the same prompt; grown: the later one goes on; cut: the later one ends earlier."""
-    common_characters: int
-    before_characters: int
-    now_characters: int
-
-
 def first_divergence(
     before: CanonicalPrompt, now: CanonicalPrompt, before_body: bytes, now_body: bytes
 ) -> Divergence | None:
-    """The first place where two prompts differ as sent; None where one is the start of the other (see `compare`).
+    """The first place where two prompts differ as sent; None where one is the start of the other.
 
+    ValueError when a body is no JSON; never for the odd shapes a dialect takes.
     Key order in tools and arguments, white space and Unicode form count. What is rendered alike does not: a string or
     a list with one text block, cache markers, the order of members at the top and in messages, settings.
     """
-    return compare(before, now, before_body, now_body).divergence
-
-
-def compare(before: CanonicalPrompt, now: CanonicalPrompt, before_body: bytes, now_body: bytes) -> Comparison:
-    """How two prompts relate. ValueError when a body is no JSON; never for the odd shapes a dialect takes."""
-    found = _side_by_side(Request(before, before_body), Request(now, now_body))
-    if isinstance(found, Comparison):
-        return found
-    return Comparison(
-        divergence=described(found),
-        relation="diverged",
-        common_characters=found.cacheable_chars,
-        before_characters=found.old.characters,
-        now_characters=found.new.characters,
-    )
+    found = parted(Request(before, before_body), Request(now, now_body))
+    return None if found is None else described(found)
 
 
 def parted(old: Request, new: Request) -> Parting | None:
     """Where two requests part; None where the prompt of one is the start of the other's."""
-    found = _side_by_side(old, new)
-    return found if isinstance(found, Parting) else None
-
-
-def _side_by_side(old: Request, new: Request) -> Parting | Comparison:
     common = 0
     for index, (was, is_now) in enumerate(zip(old.units, new.units, strict=False)):
-        if was.group == is_now.group and was.signature == is_now.signature:
-            common += is_now.characters
-            continue
-        ends = (index == len(old.units) - 1, index == len(new.units) - 1)
-        if was.group == is_now.group:
-            if _continues(was, is_now, ends):
-                return _comparison(old, new, common + min(was.characters, is_now.characters), ends, was, is_now)
-            spot = find_spot(was, is_now, old, new)
-        else:
-            spot = _group_spot(was, is_now, old, new)
-        if spot is None:
-            common += is_now.characters
-            continue
-        return Parting(spot, old, new, index, common)
-    ends = (len(old.units) <= len(new.units), len(new.units) <= len(old.units))
-    return _comparison(old, new, common, ends)
-
-
-def _comparison(
-    old: Request, new: Request, common: int, ends: tuple[bool, bool], was: Unit | None = None, now: Unit | None = None
-) -> Comparison:
-    """Of prompts of which one is the start of the other; `was` and `now` are the units in which one ended."""
-    longer_in_unit = 0 if was is None or now is None else _text_length(now) - _text_length(was)
-    grown = longer_in_unit > 0 or not ends[1]
-    cut = longer_in_unit < 0 or not ends[0]
-    return Comparison(
-        divergence=None,
-        relation="cut" if cut else "grown" if grown else "equal",
-        common_characters=common,
-        before_characters=old.characters,
-        now_characters=new.characters,
-    )
-
-
-def _text_length(unit: Unit) -> int:
-    return sum(len(piece.text) for piece in unit.pieces)
+        same_group = was.group == is_now.group
+        if not same_group or was.signature != is_now.signature:
+            ends = (index == len(old.units) - 1, index == len(new.units) - 1)
+            if same_group and _continues(was, is_now, ends):
+                return None
+            spot = find_spot(was, is_now, old, new) if same_group else _group_spot(was, is_now, old, new)
+            if spot is not None:
+                return Parting(spot, old, new, index, common)
+        common += is_now.characters
+    return None
 
 
 def _continues(was: Unit, now: Unit, ends: tuple[bool, bool]) -> bool:
