@@ -19,7 +19,7 @@ from hitrate.core.findings import ExplainReport, RecordSums
 from hitrate.core.growth import GoesOn, Shown
 from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price
-from hitrate.core.prompt import CanonicalPrompt, Sketch
+from hitrate.core.prompt import CanonicalPrompt, Part, Sketch
 from hitrate.core.records import MOST_LISTED, RecordCount, Records, Skipped
 from hitrate.core.wires import RENDERED, wire_named
 from hitrate.explain.diff import Request
@@ -116,6 +116,9 @@ class _Reader:
         self._added = b""
         """The body of the call that is being added."""
         self._shown: Shown | None = None
+        """What reading it has shown of its messages."""
+        self._further: Sequence[Part] | None = None
+        """What these are behind those of the call that it goes on from; None where that is not known."""
         self._facts: dict[tuple[str, str, str | None, bool | None], Facts] = {}
         self._left_out = 0
         self._unread: list[Skipped] = []
@@ -142,7 +145,9 @@ class _Reader:
                 self._reporting.add_usual(seen, call.raw_usage)
                 self._price_too(seen, call)
                 return
-        self._added, self._shown = call.body, shown
+        else:
+            further = None
+        self._added, self._shown, self._further = call.body, shown, further
         try:
             judged = self._explainer.add(call)
         except ValueError as error:
@@ -203,8 +208,8 @@ class _Reader:
             raise ValueError("its wire format is not recognised")
         shown = self._shown
         if isinstance(shown, GoesOn):
-            further = self._sketcher.further_parts(shown.texts, call.dialect)
-            longer = self._explainer.sketch_going_on(shown.call, further)
+            further = self._further
+            longer = None if further is None else self._explainer.sketch_going_on(shown.call, further)
         else:
             longer = None if shown is None else self._sketcher.sketch_of_texts(call.body, call.dialect, shown)
         return longer or self._sketcher.sketch(call.body, call.dialect, call.headers)

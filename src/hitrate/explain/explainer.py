@@ -71,6 +71,8 @@ class Explainer:
         """Calls to be looked at again when the log is at its end."""
         self._seconds: dict[int, tuple[Seen, Pair, Account, Blame]] = {}
         """Breaks in the second call of a conversation, until its next call shows that it is none of another agent."""
+        self._usual: dict[int, _Usual] = {}
+        """By conversation, of those whose newest calls go on as usual."""
         self._repeats = Repeats()
         self._findings = Findings()
         self._waterfalls = Waterfalls()
@@ -85,6 +87,7 @@ class Explainer:
         self._note(seen, self._sources.price(call))
         pair = self._pairs[seen.index] = self._pairing.add(seen, sketch)
         self._conversations[seen.conversation].append(seen.index)
+        self._usual.pop(seen.conversation, None)  # the settings of this call may be others
         account = self._account(seen, pair)
         if pair.denied is not None:
             self._settle_second(self._seen[pair.denied].conversation, taken_back=True)
@@ -107,8 +110,10 @@ class Explainer:
         not marked. None for one that has to be looked at, with nothing changed."""
         was = self._seen[before]
         tip = self._pairing.tip_at(was)
-        usual = None if tip is None else tip.usual or self._usual_behind(was)
-        if tip is None or usual is None or was.conversation in self._seconds:
+        if tip is None:
+            return None
+        usual = self._usual.get(was.conversation) or self._usual_behind(was)
+        if usual is None or was.conversation in self._seconds:
             return None
         usage = call.usage
         rounded = rounded_of_usual(was.usage.prompt_tokens, usage, usual.granularity)
@@ -118,7 +123,6 @@ class Explainer:
         seen = seen_going_on(was, call, index, further)
         if not self._pairing.goes_on_from(tip, seen, further):
             return None
-        tip.usual = usual
         price = self._sources.price(call)
         self._seen.append(seen)
         self._pairs.append(was)
@@ -132,13 +136,15 @@ class Explainer:
         if not may_be_usual(before, facts):
             return None
         labels = self._waterfalls.usual(self._session(before))
-        return _Usual(facts.granularity, self._conversations[before.conversation], labels)
+        usual = _Usual(facts.granularity, self._conversations[before.conversation], labels)
+        self._usual[before.conversation] = usual
+        return usual
 
-    def sketch_going_on(self, before: int, further: Sequence[Part] | None) -> Sketch | None:
+    def sketch_going_on(self, before: int, further: Sequence[Part]) -> Sketch | None:
         """The sketch of a call that goes on from the call `before` with these parts; None where it has to be made."""
         was = self._seen[before]
-        tip = None if was.marks or was.stray_marks or further is None else self._pairing.tip_at(was)
-        return None if tip is None else Sketch((*tip.prompt.parts, *further), was.key, was.others, was.affinity)  # type: ignore[misc]
+        tip = None if was.marks or was.stray_marks else self._pairing.tip_at(was)
+        return None if tip is None else Sketch((*tip.prompt.parts, *further), was.key, was.others, was.affinity)
 
     def price_of(self, seen: Seen) -> Price | None:
         return self._prices[seen.index]

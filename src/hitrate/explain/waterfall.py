@@ -304,6 +304,8 @@ class _Session:
 class UsualCalls:
     """Those calls of a session that lost nothing and have no written tokens, the most usual ones by far."""
 
+    __slots__ = ("_price", "_session", "_sum")
+
     def __init__(self, session: _Session) -> None:
         self._session = session
         self._price: Price | None = None

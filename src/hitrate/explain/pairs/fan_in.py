@@ -24,7 +24,7 @@ def whole_in_front(known: KnownCalls, seen: Seen, prompt: Prompt, walk: Walk) ->
 def is_beside(known: KnownCalls, prompt: Prompt, front: int) -> bool:
     """Whether a prompt goes on from the newest call of a conversation with messages that were all sent before: two
     agents with other instructions go through one history side by side."""
-    is_newest = known.tips.get(known.calls[front].seen.conversation) == front
+    is_newest = known.newest.get(known.calls[front].seen.conversation) == front
     return is_newest and known.last_with(prompt.digests[-1]) is not None
 
 

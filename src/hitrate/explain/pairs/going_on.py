@@ -26,7 +26,6 @@ def going_on(known: KnownCalls, seen: Seen, parts: Sequence[Part]) -> Pair | Non
     seen.conversation = before.seen.conversation
     if not known.record_going_on(seen, tip, parts[parts_before:]):
         return None
-    tip.usual = None  # the settings of this call may be others
     against = before.seen.index
     return Pair(
         relation="append",

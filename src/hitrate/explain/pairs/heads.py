@@ -68,7 +68,8 @@ class Heads:
         self._known: Recent[tuple[int, ...], _Head] = Recent(_SHAPES)
         self._shapes: Recent[tuple[object, ...], _Alike] = Recent(_SHAPES)
         self._asked: Prompt | None = None
-        """What `near` was asked for last, with its answer."""
+        """What `near` was asked for last, with its answer. It is the same prompt's still when that goes on, since that
+        leaves its head as it is."""
         self._nearest: int | None = None
 
     def add(self, prompt: Prompt, conversation: int) -> None:

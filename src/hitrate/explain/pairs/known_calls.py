@@ -6,7 +6,6 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from msgspec import Struct
 
@@ -39,7 +38,7 @@ class KnownCall(Struct, frozen=True, gc=False):
 class Tip:
     """The newest answered call of a conversation; moves on with it."""
 
-    __slots__ = ("call", "owner", "prompt", "seen", "usual")
+    __slots__ = ("call", "owner", "prompt", "seen")
 
     def __init__(self, call: int, seen: Seen, prompt: Prompt, owner: Owner) -> None:
         self.call = call
@@ -47,8 +46,6 @@ class Tip:
         self.prompt = prompt
         self.owner = owner
         """Of its messages."""
-        self.usual: Any = None
-        """What who judges the calls keeps of the conversation, for one that goes on from this call."""
 
 
 class KnownCalls:
@@ -57,13 +54,13 @@ class KnownCalls:
     def __init__(self) -> None:
         self.tree = PrefixTree()
         self.calls: list[KnownCall] = []
-        self.tips: OrderedDict[int, int] = OrderedDict()
+        self.newest: OrderedDict[int, int] = OrderedDict()
         """The newest answered call of each conversation, of those that carry it on; where one came last at the end."""
         self.openings = array("I")
         """Per conversation, the parts of its first prompt."""
         self.common: set[int] = set()
         """Messages that several conversations have."""
-        self._prompts: Recent[int, Tip] = Recent(_TIPS)
+        self._tips: Recent[int, Tip] = Recent(_TIPS)
         self.last_with = NewestWith()
         """The newest call with a message, None for a new one."""
         self._ending: dict[int, int] = {}
@@ -102,7 +99,7 @@ class KnownCalls:
 
     def tip(self, conversation: int) -> Tip | None:
         """The newest answered call of a conversation; None where there is none or it was forgotten."""
-        return self._prompts.get(conversation)
+        return self._tips.get(conversation)
 
     def as_tip(self, call: int) -> Tip | None:
         """That call, where it is the newest answered one of its conversation."""
@@ -111,7 +108,7 @@ class KnownCalls:
 
     def tip_at(self, seen: Seen) -> Tip | None:
         """Of a call, where it is the newest answered one of its conversation."""
-        tip = self._prompts.get(seen.conversation)
+        tip = self._tips.get(seen.conversation)
         return tip if tip is not None and tip.seen is seen else None
 
     def apart(self, call: int, session: str) -> bool:
@@ -149,7 +146,7 @@ class KnownCalls:
         self.calls.append(KnownCall(seen, against, relation, characters, of_messages, head, ends_as))
         self._note_names(seen, call)
         if seen.answered and relation != "summary":
-            self._prompts.put(conversation, Tip(call, seen, prompt, owner))
+            self._tips.put(conversation, Tip(call, seen, prompt, owner))
             self._note_tip(conversation, call)
 
     def record_going_on(self, seen: Seen, tip: Tip, further: Sequence[Part]) -> bool:
@@ -189,12 +186,12 @@ class KnownCalls:
             self._newest_with_affinity[seen.affinity] = call
 
     def _note_tip(self, conversation: int, call: int) -> None:
-        self.tips[conversation] = call
-        self.tips.move_to_end(conversation)
+        self.newest[conversation] = call
+        self.newest.move_to_end(conversation)
 
     def lately(self) -> Iterator[int]:
         """Conversations that were carried on last, the newest first."""
-        return islice(reversed(self.tips), _LATELY)
+        return islice(reversed(self.newest), _LATELY)
 
     def check_integrity(self) -> None:
         """Raise AssertionError, with what is wrong, unless what is kept of the calls agrees."""
@@ -209,7 +206,7 @@ class KnownCalls:
             assert (against < 0) == (known.relation in ("first", "side")), f"call {call} has no call beside it"
             assert -1 <= end < call, f"call {call} ends as call {end}, which is not before it"
             assert 0 <= known.seen.conversation < len(self.openings), f"call {call} is in no conversation"
-        for conversation, tip in self.tips.items():
+        for conversation, tip in self.newest.items():
             assert self.calls[tip].seen.conversation == conversation, f"call {tip} is no tip of {conversation}"
             kept = self.tip(conversation)
             assert kept is None or kept.prompt.digests == self.tree.digests_of(tip), f"another prompt at call {tip}"

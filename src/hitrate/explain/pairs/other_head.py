@@ -33,8 +33,8 @@ def goes_on_under_other_head(known: KnownCalls, heads: Heads, seen: Seen, prompt
 def _others_have(known: KnownCalls, heads: Heads, seen: Seen, prompt: Prompt, tip: Tip, newest: int) -> bool:
     """Whether the newest message of `tip` is also in another call that a search would look at."""
     others = known.newest_of(seen)
-    if (alike := heads.near(prompt)) is not None and alike in known.tips:
-        others.append(known.tips[alike])
+    if (alike := heads.near(prompt)) is not None and alike in known.newest:
+        others.append(known.newest[alike])
     return any(call != tip.call and newest in known.tree.digests_of(call) for call in others)
 
 

@@ -56,12 +56,16 @@ class Pairing:
     `texts_of` gives the texts of the parts of a call by its index, the newest one included. It is asked only where
     hashes cannot tell: whether a last message grew or changed, and whether a prompt carries a conversation's text.
     Without it such a prompt counts as changed, and a comparison of the texts has to say what it is.
+
+    Of a call that is known to go on from an earlier one, `tip_at(earlier)` gives the tip, None where the earlier one is
+    not the newest answered call of its conversation. `goes_on_from(tip, seen, further)` then takes the place of `add`:
+    it pairs the call, whose conversation and session are said to be the tip's, as one that has the tip's prompt in
+    front and the parts `further` behind it. False, with nothing changed, where `add` has to look at it.
     """
 
     def __init__(self, texts_of: TextsOf | None = None) -> None:
         known = self._known = KnownCalls()
-        self.tip_at, self.goes_on_from = known.tip_at, partial(goes_on_from, known)
-        """For a call of which is known how it goes on."""
+        self.tip_at, self.goes_on_from = known.tip_at, partial(goes_on_from, known)  # asked for each usual call
         self._heads = Heads()
         self._texts_of = texts_of
 
@@ -192,7 +196,7 @@ class Pairing:
         known = self._known
         depth = known.tree.depth_of(front)
         conversation = known.calls[front].seen.conversation
-        gone_on = known.tips.get(conversation, front) != front
+        gone_on = known.newest.get(conversation, front) != front
         if known.calls[front].seen.answered and gone_on and depth < len(prompt.digests):
             return None
         if known.apart(front, seen.session):
@@ -245,7 +249,7 @@ class Pairing:
     def _like_headed(self, prompt: Prompt) -> list[int]:
         """The newest call of a conversation whose head is nearly this one's."""
         conversation = self._heads.near(prompt)
-        newest = None if conversation is None else self._known.tips.get(conversation)
+        newest = None if conversation is None else self._known.newest.get(conversation)
         return [] if newest is None else [newest]
 
     def _may_be_one(self, seen: Seen, prompt: Prompt, call: int, was: list[int]) -> bool:
@@ -348,7 +352,7 @@ class Pairing:
             return None
         own = known.newest_of(seen)
         for conversation in dict.fromkeys((*(known.calls[call].seen.conversation for call in own), *known.lately())):
-            newest = known.tips.get(conversation)
+            newest = known.newest.get(conversation)
             if newest is None or not is_enough(carrier, known.calls[newest].message_characters):
                 continue
             tip = known.tip(conversation)

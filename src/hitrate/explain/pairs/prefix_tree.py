@@ -58,7 +58,7 @@ class PrefixTree:
         return self._depths[call]
 
     def walk(self, digests: list[int]) -> Walk:
-        """Changes nothing. Valid until the next `insert`."""
+        """Changes nothing. Valid until the next `insert` or `extend`."""
         node, path, depth, total = self._root, [], 0, len(digests)
         while depth < total and node.children is not None:
             child = node.children.get(digests[depth])
@@ -82,7 +82,7 @@ class PrefixTree:
         return depth <= walk.depth and (depth == 0 or self._node_of(call) in walk.path)
 
     def insert(self, walk: Walk, answered: bool) -> int:
-        """Add the walked prompt as the next call and return its number."""
+        """Add the walked prompt as the next call and return its number. Changes `path`: the walk is used up."""
         call = len(self._nodes)
         digests, path, depth, _ = walk
         node = path[-1] if path else self._root
@@ -106,14 +106,10 @@ class PrefixTree:
         self._depths.append(len(digests))
         return call
 
-    def ends_open(self, call: int) -> bool:
-        """Whether nothing was sent behind that call's prompt, and no answered call since ends there, too."""
-        node = self._nodes[call]
-        return node.children is None and node.latest == call and node.start + len(node.edge) == self._depths[call]
-
     def extend(self, call: int, digests: list[int]) -> int | None:
         """Add, as the next call, an answered one: the prompt of the call with further parts behind it. Returns its
-        number; None, with nothing changed, where that call does not end open."""
+        number; None, with nothing changed, where something was sent behind that prompt, or an answered call since has
+        sent it again."""
         nodes, depths = self._nodes, self._depths
         node, depth, number = nodes[call], depths[call], len(nodes)
         edge = node.edge

@@ -18,7 +18,11 @@ REPLY_KINDS = frozenset({"assistant", "tool"})
 
 
 class Prompt(Struct, gc=False):
-    """`head` counts the leading parts that every conversation of an application has: tools, schemas, instructions."""
+    """`head` counts the leading parts that every conversation of an application has: tools, schemas, instructions.
+
+    That of a conversation's newest call is changed in place where the conversation goes on (`go_on_with`): it gets
+    longer, its head stays as it is.
+    """
 
     parts: Sequence[Part]
     digests: list[int]
