@@ -30,12 +30,13 @@ from hitrate.explain.grouping import Findings
 from hitrate.explain.judged import Explained, Judged, Sources
 from hitrate.explain.labelling import labels_of_loss, labels_without_cause, may_be_usual, rounded_of_usual
 from hitrate.explain.ledger.ledger import Ledger
+from hitrate.explain.paid import Paid
 from hitrate.explain.pairs.pairing import Pairing
 from hitrate.explain.rebuilt import facts_shown, is_shown, may_have_cached
 from hitrate.explain.repeats import Repeats
 from hitrate.explain.seeing import pair_going_on, seen_going_on, seen_of
 from hitrate.explain.vendor_diagnosis import vendor_says
-from hitrate.explain.waterfall import Paid, UsualCalls, Waterfalls, is_lost
+from hitrate.explain.waterfall import UsualCalls, Waterfalls, is_lost
 
 _WINDOW = 256
 """Calls around a loss that a cause may look at."""

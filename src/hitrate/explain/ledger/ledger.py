@@ -29,7 +29,8 @@ from hitrate.explain.ledger.lineage import (
     read_by,
     remember,
 )
-from hitrate.explain.waterfall import Paid, is_lost, price_labels
+from hitrate.explain.paid import Paid, price_labels
+from hitrate.explain.waterfall import is_lost
 
 _MOST_CALLS_LISTED = 100
 
