@@ -209,7 +209,11 @@ def served(number: int) -> int:
     return (900 + 100 * number) // 128 * 128
 
 
-GROWING = growing(*[(1000 + 100 * number, cached(served(number))) for number in range(9)])
+GROWING = growing(*[(1000 + 100 * number, cached(served(number))) for number in range(12)])
+ON_WITH_ONE_THAT_WANTS_MARKERS = b"\n".join(
+    line.replace(b"gpt-4.1", b"claude-sonnet-4-5") if number > 4 else line
+    for number, line in enumerate(GROWING.split(b"\n"))
+)
 ONE_WITHOUT_TOKENS = growing(
     *[(prompt, cached(max(0, prompt - 200) // 128 * 128)) for prompt in (1000, 1200, 1300, 1500, 1600, 1700, 0, 1900)],
     model="m",
@@ -237,6 +241,7 @@ def looked_at(file: Path) -> tuple[list[Call], list[Sketch | str], ExplainReport
 @example(ONE_WITHOUT_TOKENS)
 @example(TOLD_TWICE_AND_FAULTY)
 @example(GROWING)
+@example(ON_WITH_ONE_THAT_WANTS_MARKERS)
 def test_both_ways_give_the_same(tmp_path: Path, data: bytes):
     file = tmp_path / "log.jsonl"
     file.write_bytes(data)
@@ -277,4 +282,4 @@ def test_a_growing_conversation_is_gone_on_with_and_not_searched_for(tmp_path: P
     file = tmp_path / "log.jsonl"
     file.write_bytes(GROWING)
     explain_log(open_log(str(file), read_reply, "request-pairs"), quote)
-    assert taken == [(number - 1, 2, number) for number in range(3, 9)]
+    assert taken == [(number - 1, 2, number) for number in range(3, 12)]
