@@ -19,7 +19,7 @@ _usual: tuple[int, int, int] = (0, 0, 0)
 @contextmanager
 def collecting_seldom() -> Iterator[None]:
     """May be entered again before it is left, in this thread or in others, and left in any order: the thresholds are
-    the process's. What was made meanwhile counts as old behind it, not as the first to look at."""
+    the process's."""
     _enter()
     try:
         yield
@@ -40,9 +40,6 @@ def _enter() -> None:
 def _leave() -> None:
     global _entered
     with _entering:
-        if not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()
         _entered -= 1
         if not _entered:
             gc.set_threshold(*_usual)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Protocol
 
 import msgspec
@@ -57,8 +58,11 @@ class Source(Protocol):
 def explain_log(source: Source, quote: Callable[[Call], Any] | None = None) -> ExplainReport:
     """What the calls of `source` lost, where, and why. `quote` gives a call's `Quote`, or anything else where it has no
     price."""
-    with BodyArchive(at_hand=_BODY_BYTES) as archive, collecting_seldom():
-        reader = _Reader(source, archive, quote)
+    with (
+        BodyArchive(at_hand=_BODY_BYTES) as archive,
+        collecting_seldom(),
+        closing(_Reader(source, archive, quote)) as reader,
+    ):
         for call in source:
             reader.add(call, getattr(source, "shown", None))
         return reader.report()
@@ -198,6 +202,10 @@ class _Reader:
             by_session=found.by_session,
             by_call=found.by_call,
         )
+
+    def close(self) -> None:
+        """Free what was kept of the calls: reader and explainer refer to each other."""
+        del self._explainer
 
     def _rule_sets(self) -> str | None:
         names = {describe(facts.rule): None for facts in self._facts.values() if facts.rule is not None}

@@ -117,6 +117,14 @@ def test_a_name_with_an_escape_makes_no_form(name):
     assert fit(learnt(line), line) is None
 
 
+@pytest.mark.parametrize("note", [b'"half a pair: \\ud800"', b"1e999"])
+def test_a_value_that_not_every_reader_takes_makes_no_form(note):
+    line = LINE.replace(b'["a", null]', note)
+    assert fit(learnt(line), line) is None
+    line = LINE.replace(b"12,", b'12, "note": ' + note + b",")
+    assert fit(learnt(line), line) is None
+
+
 def test_a_time_of_another_notation_is_told():
     line = LINE.replace(b"1793534400.5", b"1.7935344e9")
     found = fit(learnt(line), line)

@@ -33,11 +33,13 @@ def places_by(rule: RuleSet, dialect: Dialect) -> PlacesOf:
     seconds = lifetimes(PracticeOptions(rule=rule.name))
 
     def places(call: Call, ends: Sequence[int]) -> Mapping[str, Any]:
-        path, _, query = dialect.request_path(call.model or "", stream=True).partition("?")
+        path, _, query = dialect.request_path(call.model or "unknown", stream=True).partition("?")
         match = re.fullmatch(wire.path, path)
-        named = {} if match is None else match.groupdict()
+        if match is None:  # a model of an odd name
+            return {}
+        asked = dict(pair.split("=", 1) for pair in query.split("&") if pair)
         try:
-            request = wire.read(call.body, {**dict(pair.split("=", 1) for pair in query.split("&") if pair), **named})
+            request = wire.read(call.body, {**asked, **match.groupdict()})
             return cache_keywords(rule.model, request, ends, seconds)
         except Refused:
             return {}

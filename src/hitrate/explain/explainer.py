@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -60,9 +61,9 @@ class Explainer:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._pairing = Pairing(self._texts)
         self._ledger = Ledger()
         self._seen: list[Seen] = []
+        self._pairing = Pairing(partial(_texts, sources, self._seen))
         self._pairs: list[Pair | Seen | None] = []
         """Of a call that goes on as usual, only the one that it goes on from."""
         self._prices: list[Price | None] = []
@@ -231,9 +232,6 @@ class Explainer:
         self._waterfalls.add(seen.index, seen.usage, labels, price=price, session=seen.session or "#1")
         return Judged(seen, False)
 
-    def _texts(self, index: int) -> Sequence[str]:
-        return self._sources.texts(self._sources.body(index), self._seen[index].dialect)
-
     def _pair(self, index: int) -> Pair:
         pair = self._pairs[index]
         assert pair is not None
@@ -394,3 +392,7 @@ class Explainer:
 
 def _dearest_first(finding: Finding) -> tuple[float, int, int]:
     return -(finding.lost_usd or 0.0), -(finding.lost_tokens or 0), finding.call or 0
+
+
+def _texts(sources: Sources, seen: Sequence[Seen], index: int) -> Sequence[str]:
+    return sources.texts(sources.body(index), seen[index].dialect)

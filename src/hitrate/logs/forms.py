@@ -37,6 +37,7 @@ _ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
 """With it a name can be written that is not seen at a glance."""
 
 _count = msgspec.json.Decoder(int).decode
+_decode = msgspec.json.Decoder().decode
 _MODEL = "model"
 _RESPONSE = ["", "response"]
 _GROUPS = {"response": _RESPONSE, "usage": [*_RESPONSE, "usage"]}
@@ -119,10 +120,19 @@ class Forms:
         front, tail = data[:start], data[start + len(body) :]
         if start < 0 or len(front) + len(tail) > _LONGEST or self._learnt >= _MOST_LEARNT:
             return
-        if _ESCAPED_LETTER.search(front) or _ESCAPED_LETTER.search(tail):
+        if _ESCAPED_LETTER.search(front) or _ESCAPED_LETTER.search(tail) or not _is_decoded(front + b"0" + tail):
             return
         self._learnt += 1
         self._forms = [Form(front, tail, time_member, model), *self._forms[: _MOST_FORMS - 1]]
+
+
+def _is_decoded(data: bytes) -> bool:
+    """Whether the values of a JSON text are such that msgspec takes: no half of a surrogate pair, no 1e999."""
+    try:
+        _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def _pattern(text: bytes, time_member: str, around: list[str]) -> tuple[bytes, bytes]:
