@@ -7,7 +7,8 @@ from hitrate.core.model import Call, Usage
 from hitrate.core.money import Price, bill
 from hitrate.core.records import RecordCount
 from hitrate.explain.labels import Labelled
-from hitrate.explain.waterfall import Waterfalls, price_labels
+from hitrate.explain.paid import price_labels
+from hitrate.explain.waterfall import Waterfalls
 from hitrate.watch.sums import LabelSums, lost_tokens, lost_usd
 
 PRICE = Price(input_usd_per_mtok=3, cached_usd_per_mtok=0.3, written_usd_per_mtok=3.75, output_usd_per_mtok=15)

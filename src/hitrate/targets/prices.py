@@ -95,7 +95,7 @@ _CLAUDE_WRITE, _CLAUDE_WRITE_1H = 1.25, 2.0
 _MAY_NAME_TIER = frozenset({"service_tier", "usage"})
 """Members of a usage as received in which `service_tier` finds one."""
 
-_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+_WRITES = "cache_write_tokens_details"
 """Members of a usage as received that say of what kinds its prompt tokens are; a gateway may send both."""
 
 STANDARD_TIERS = frozenset({"standard", "default", "auto", "on_demand"})
@@ -334,14 +334,15 @@ def with_documented_writes(price: Price, model: str | None) -> Price:
 
 def _has_unpriced_writes(usage: Mapping[str, Any]) -> bool:
     """OpenAI bills twelve-hour writes higher, by a factor it does not publish."""
-    for name in _DETAILS:
-        details = usage.get(name)
-        if type(details) is dict and "cache_write_tokens_details" in details:
-            writes = details["cache_write_tokens_details"]
-            found = writes.get("ttl_12h_tokens") if isinstance(writes, dict) else None
-            if isinstance(found, int) and found > 0:
-                return True
-    return False
+    details, others = usage.get("prompt_tokens_details"), usage.get("input_tokens_details")
+    if type(details) is dict and _WRITES in details and _has_twelve_hours(details[_WRITES]):
+        return True
+    return type(others) is dict and _WRITES in others and _has_twelve_hours(others[_WRITES])
+
+
+def _has_twelve_hours(writes: Any) -> bool:
+    found = writes.get("ttl_12h_tokens") if isinstance(writes, dict) else None
+    return isinstance(found, int) and found > 0
 
 
 def _per_mtok(entry: _Entry | _Step) -> dict[str, Any]:

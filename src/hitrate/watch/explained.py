@@ -23,7 +23,8 @@ from hitrate.errors import HitrateError
 from hitrate.explain.evidence import Facts, Relation, Seen
 from hitrate.explain.explainer import Sources
 from hitrate.explain.oddities.reporting import Reporting
-from hitrate.explain.waterfall import Paid, Waterfalls
+from hitrate.explain.paid import Paid
+from hitrate.explain.waterfall import Waterfalls
 from hitrate.explaining import request_of
 from hitrate.logs.answered import host_of
 from hitrate.report.redact import without_content

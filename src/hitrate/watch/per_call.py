@@ -23,7 +23,8 @@ from hitrate.explain.evidence import Divergence, Pair, Recognised, Relation, See
 from hitrate.explain.explainer import Explainer, Judged, Sources
 from hitrate.explain.grouping import Findings, place_of
 from hitrate.explain.labels import Labelled
-from hitrate.explain.waterfall import Paid, Waterfalls, price_labels
+from hitrate.explain.paid import Paid, price_labels
+from hitrate.explain.waterfall import Waterfalls
 
 _OPEN = 20
 """Calls of its conversation after which a loss is judged for the last time."""

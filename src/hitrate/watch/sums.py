@@ -11,7 +11,8 @@ from decimal import Decimal
 
 from hitrate.core.findings import LABELS, LabelSum, Waterfall
 from hitrate.core.model import Usage
-from hitrate.explain.waterfall import Paid, is_lost
+from hitrate.explain.paid import Paid
+from hitrate.explain.waterfall import is_lost
 
 
 class LabelSums:
