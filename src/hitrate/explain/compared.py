@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 
 from hitrate.core.prompt import CanonicalPrompt
-from hitrate.explain.account import Account, tokens_of
+from hitrate.explain.account import ODD_TOKENS, Account, tokens_of
 from hitrate.explain.diff import Parting, described
 from hitrate.explain.evidence import Divergence, Seen
 from hitrate.explain.kept import share_in_common, tools_in_common
 from hitrate.explain.rendered import behind, kept_behind, lies_in_rendered
 
-ODD_CHARACTERS = 64
-"""Text behind a change on top of another conversation that is not worth a word: a template or a vendor adds or leaves
-out about as much."""
+ODD_CHARACTERS = 4 * ODD_TOKENS
+"""Text behind a change on top of another conversation that is not worth a word."""
 
 SAME_TOOLS = 0.6
 """Of the tools, by name, that two conversations share for them to be of one agent: a helper with a few of another's

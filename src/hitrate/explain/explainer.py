@@ -359,9 +359,7 @@ class Explainer:
             session=self._session(seen),
             lost_tokens=sum(one.tokens for one in lost) if paid else None,
             lost_usd=sum(amounts, Decimal(0)) if amounts else None,
-            vendor=None
-            if seen.diagnosis is None
-            else vendor_says(
+            vendor=vendor_says(
                 seen.diagnosis,
                 verdict=blame.cause.verdict,
                 cause=blame.cause.name,

@@ -16,6 +16,7 @@ from hitrate.core import usage_plans
 from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.model import Reading
 from hitrate.core.usage_plans import Plan
+from hitrate.logs.lines import NOT_JSON
 
 _MOST_FORMS = 8
 _MOST_LEARNT = 64
@@ -130,7 +131,7 @@ def _is_decoded(data: bytes) -> bool:
     """Whether the values of a JSON text are such that msgspec takes: no half of a surrogate pair, no 1e999."""
     try:
         _decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_JSON:
         return False
     return True
 

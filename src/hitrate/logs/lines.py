@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, BinaryIO, cast
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -36,6 +37,9 @@ HEAD_BYTES = 1 << 16
 
 DEEPEST = 500
 """Levels of nesting; more than any request has, and what every JSON reader of this program can walk."""
+
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for a text that it does not take as JSON."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LAST_WHITE_SPACE = 0x20

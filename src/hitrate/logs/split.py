@@ -20,7 +20,7 @@ from hitrate.core.growth import AllTexts, GoesOn, Shown, TextMessage
 from hitrate.core.layout import Layouts
 from hitrate.core.lazy_pattern import lazy_pattern
 from hitrate.core.recent import Recent
-from hitrate.logs.lines import DEEPEST, is_too_deep
+from hitrate.logs.lines import DEEPEST, NOT_JSON, is_too_deep
 from hitrate.logs.pairs import Body, request_in
 from hitrate.logs.shapes import body_problems, guess_dialect, message_problems
 
@@ -54,7 +54,6 @@ _decode_text_messages = msgspec.json.Decoder(list[TextMessage]).decode
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _ODD = object()
-_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Around(NamedTuple):
@@ -126,7 +125,7 @@ class Splitter:
         if self._records.get(shape):
             try:
                 return _decode(data)
-            except _NOT_JSON:
+            except NOT_JSON:
                 return _ODD
         value = _plain(data)
         if value is not _ODD and not _may_name_digits(data):
@@ -139,7 +138,7 @@ class Splitter:
             self._bodies.learn(data, path[-1], body)
         try:
             members = _raw_members(body)
-        except _NOT_JSON:
+        except NOT_JSON:
             return
         for name in _LISTS:
             if name in members:
@@ -218,7 +217,7 @@ class Splitter:
         """
         try:
             members = _raw_members(data)
-        except _NOT_JSON:
+        except NOT_JSON:
             return None
         large = [name for name in _LARGE if name in members and len(bytes(members[name])) >= _LARGE_BYTES]
         colon = data.find(b":")
@@ -262,7 +261,7 @@ class Splitter:
         wires = set()
         try:
             elements = _raw_elements(messages)
-        except _NOT_JSON:
+        except NOT_JSON:
             return None
         for element in map(bytes, elements):
             key = hash(element)
@@ -285,7 +284,7 @@ def _text_messages(array: bytes) -> list[TextMessage] | None:
     anything else, or nothing."""
     try:
         messages = _decode_text_messages(array)
-    except _NOT_JSON:
+    except NOT_JSON:
         return None
     # With its name and text each member takes four quotes; all others are escaped ones in the texts, or those of a
     # member that is given twice. (`count` would take some times as long.)
@@ -337,7 +336,7 @@ def _plain(data: bytes) -> Any:
     if _SPACE_BEHIND_A_NAME.search(data) is None:
         try:
             value = _decode(data)
-        except _NOT_JSON:
+        except NOT_JSON:
             return _plain_slowly(data)
         # Each name with the colon behind it is counted, so where there are no more than members, none is given twice.
         if data.count(b'":') == _count_members(value) and data.count(b"[") + data.count(b"{") < _DEEPEST_PIECE:
